@@ -4,7 +4,7 @@ A program that calls ``init_process_group`` runs as rank r of N, started by
 
     python -m minigrad.run -n N program.py
 
-or by ``mpiexec -n N``, or by Slurm's ``srun``. The extra ``distributed`` installs mpi4py and an MPI with its mpiexec.
+or by ``mpiexec -n N``, or by Slurm's ``srun``. The ``distributed`` extra installs mpi4py and an MPI with its mpiexec.
 See docs/distributed.md.
 """
 

@@ -1,5 +1,5 @@
-"""Collectives of tensors: all ranks of a group call the same function, in the same order (PyTorch's names). Each
-returns None once it has finished, or with ``async_op=True`` a ``Work`` at once. On ranks outside the group they do
+"""Collectives on tensors: all ranks of a group call the same function, in the same order (PyTorch's names). Each
+returns None once it has finished, or with ``async_op=True`` a ``Work`` immediately. On ranks outside the group they do
 nothing. All raise ValueError before ``init_process_group``, TypeError if an argument is not a tensor, RuntimeError on a
 timeout and, with TORCH_DISTRIBUTED_DEBUG=DETAIL in the environment, if the ranks' calls differ."""
 
@@ -75,7 +75,7 @@ def _in_place(call: str, tensor: Tensor, group: Group, async_op: bool, op: Any, 
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """``all_gather`` into one tensor, which holds the ranks' tensors one after another."""
+    """``all_gather`` into one tensor, where the ranks' tensors follow one another."""
     if (g := inside(group, "all_gather", output_tensor, input_tensor)) is None:
         return None
     _check_parts(output_tensor, input_tensor, g, "output_tensor", "input_tensor")
@@ -85,7 +85,7 @@ def all_gather_into_tensor(
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """``reduce_scatter`` of one tensor, which holds the ranks' parts one after another."""
+    """``reduce_scatter`` of one tensor, where the ranks' parts follow one another."""
     if (g := inside(group, "reduce_scatter", output, input)) is None:
         return None
     _check_parts(input, output, g, "input", "output")
@@ -100,8 +100,8 @@ def all_to_all_single(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """``all_to_all`` of one tensor, split along its first axis into that many rows from and for each rank, by default
-    equal parts. Raises ValueError if the sizes do not add up to the rows."""
+    """``all_to_all`` of one tensor, split along its first axis into these numbers of rows from and for each rank, equal
+    by default. Raises ValueError if the sizes do not add up to the number of rows."""
     if (g := inside(group, "all_to_all", output, input)) is None:
         return None
     _check_dtype("all_to_all_single", output, input)
@@ -120,9 +120,9 @@ def _run(
     root: Rank = None,
     sizes: Any = None,
 ) -> Work | None:
-    """Begin a call that reads one tensor and writes another, perhaps the same; ``listed`` are the outputs that it
-    holds. ``into`` (written) and ``own`` (read) may be None except on the ``root`` (its number in the group); ``sizes``
-    are the elements that an all-to-all receives from and sends to each rank."""
+    """Begin a call that reads one tensor and writes another, perhaps the same; ``listed`` are the outputs in
+    it. ``into`` (written) and ``own`` (read) may be None except on the ``root`` (its number in the group); ``sizes``
+    are the numbers of elements that an all-to-all receives from and sends to each rank."""
     tensor = own if call.endswith("gather") else into
     assert tensor is not None
     if g.compares:
@@ -149,7 +149,7 @@ def _run(
 
 
 def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_op: bool = False) -> Work | None:
-    """Copy the tensor of rank r into the r-th of the list, on all ranks. All have one shape and dtype."""
+    """Copy the tensor of rank r into the list's r-th tensor, on all ranks. All have one shape and dtype."""
     if (g := inside(group, "all_gather", tensor)) is None:
         return None
     rows = _rows(tensor_list, g, "tensor_list", tensor)
@@ -159,7 +159,7 @@ def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_
 def reduce_scatter(
     output: Tensor, input_list: Tensors, op: Any = SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce the r-th tensors of all ranks, and write the result, of their shape and dtype, to ``output`` on rank r."""
+    """Reduce the r-th tensors of all ranks, and write the result, in their shape and dtype, to ``output`` on rank r."""
     if (g := inside(group, "reduce_scatter", output)) is None:
         return None
     rows = _rows(input_list, g, "input_list", output, filled=True)
@@ -202,7 +202,7 @@ def all_to_all(
     output_tensor_list: Tensors, input_tensor_list: Tensors, group: Group = None, async_op: bool = False
 ) -> Work | None:
     """Send the r-th input to rank r, and receive the r-th output from it. Shapes may differ from rank to rank, but an
-    output must have the shape that its rank sends."""
+    output must have the shape of the input that it receives."""
     if (g := inside(group)) is None:
         return None
     lists = output_tensor_list, input_tensor_list
@@ -218,7 +218,7 @@ def _rows(
     tensors: Tensors | None, g: ProcessGroup, what: str, like: Tensor, filled: bool = False, root: Rank = None
 ) -> Any:
     """A new tensor with a row for each tensor of a list, copied if ``filled``; None except on the ``root``. Raises
-    TypeError without tensors, ValueError without one per rank, if they do not match ``like``, or off the ``root``."""
+    TypeError without tensors; ValueError unless there is one per rank, matching ``like``, or off the ``root``."""
     if root is not None and g.number != root:
         if tensors:
             raise ValueError(f"only rank {g.ranks[root]} takes {what}; pass none on the others")
@@ -263,7 +263,7 @@ def _elements(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> l
 
 
 class Loan:
-    """A tensor's data in transfer. MPI or NCCL gets ``array``, which is the tensor's own memory if possible but never
+    """A tensor's data in transfer. MPI or NCCL gets ``array``, which is the tensor's own memory if possible, but never
     that of the tensor ``apart``, and ``op``, the name of the reduction."""
 
     def __init__(self, tensor: Tensor, group: ProcessGroup, op: Any = None, apart: Tensor | None = None) -> None:
@@ -303,7 +303,7 @@ def _overlap(one: Any, other: Any) -> bool:
 
 
 def _reduction(op: Any, tensor: Tensor) -> str:
-    """The name of a reduction. Raises TypeError if it is no ReduceOp, RuntimeError if the dtype does not have it."""
+    """The name of a reduction. Raises TypeError if it is not a ReduceOp, RuntimeError if the dtype lacks it."""
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op must be a ReduceOp, not {type(op).__name__}")
     kind, name = tensor.array.dtype.kind, op.value

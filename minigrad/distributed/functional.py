@@ -1,6 +1,6 @@
 """Collectives that gradients flow through (``torch.distributed.nn.functional``). The adjoint of each is itself or
-another collective: gradients flow back along the path that the data took. So the backward pass is also a collective,
-and all ranks have to run it."""
+another collective: gradients flow back along the path that the data took. The backward pass is thus also a collective
+that all ranks must run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _through(tensor: Any, function: Linear, adjoint: Linear) -> Any:
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Group = None) -> Tensor:
-    """The sum, or the mean, of all ranks' tensors, on every rank. Its gradient reduces the gradients of all ranks'
+    """The sum, or the mean, of all ranks' tensors, on every rank. The backward pass reduces the gradients of all ranks'
     results the same way. Raises RuntimeError for another ``op``."""
     if op not in (ReduceOp.SUM, ReduceOp.AVG):
         raise RuntimeError(f"all_reduce has no gradient with {op.name}: use SUM or AVG")
@@ -49,7 +49,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Group = None) -> Tenso
 
 
 def all_gather(tensor: Tensor, group: Group = None) -> tuple[Tensor, ...]:
-    """The tensors of all ranks. The gradient sums the gradients of all ranks' copies of this rank's tensor."""
+    """The tensors of all ranks. The backward pass sums the gradients of all ranks' copies of this rank's tensor."""
     g = the_group(group)
 
     def gathered(x: Tensor) -> Tensor:

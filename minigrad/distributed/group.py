@@ -26,7 +26,7 @@ __all__ += ["is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_
 __all__ += ["new_group", "reduce_op"]
 default_pg_timeout = timedelta(minutes=30)
 OF_FIRST = "_of_first_rank"  # an attribute of errors that rank 0 has sent to all
-GRACE = 1.0  # seconds for rank 0 to show an error that all ranks have, and for the others to finish
+GRACE = 1.0  # seconds for rank 0 to show an error common to all ranks, and for the others to finish
 BACKENDS = ("mpi", "gloo", "nccl")
 
 
@@ -61,14 +61,14 @@ class Backend(str):
 
 
 class ProcessGroup:
-    """An ordered list of ranks of the world. Each also has a number in the group; ``number`` is this process's.
+    """An ordered list of ranks of the world. Each also has a number within the group; ``number`` is this process's.
     ``comm`` is their MPI communicator, None in a world of one. A call times out after ``seconds``."""
 
     def __init__(self, ranks: Sequence[int], number: int, backend: str, comm: Any, seconds: float) -> None:
         self.ranks, self.number, self.backend, self.comm, self.seconds = list(ranks), number, backend, comm, seconds
         self._cpu: Any = mpi.Alone() if comm is None else mpi.Mpi(comm)
         self._gpu: Any = None
-        self._pending: list[Work] = []  # even if the program drops them
+        self._pending: list[Work] = []  # kept even if the program drops them
         self.compares = comm is not None and os.environ.get("TORCH_DISTRIBUTED_DEBUG", "").upper() == "DETAIL"
 
     def rank(self) -> int:
@@ -164,8 +164,8 @@ def init_process_group(
 ) -> None:
     """Connect to the other ranks. Every rank must call it.
 
-    An MPI's launcher has started them: ``python -m minigrad.run``, mpiexec, or Slurm's srun with PMIx or PMI-2. Without
-    a launcher, the world is only this process, and nothing needs to be installed. The ranks of a machine divide its
+    An MPI launcher has started them: ``python -m minigrad.run``, mpiexec, or Slurm's srun with PMIx or PMI-2. Without
+    a launcher, the world is only this process, and nothing needs to be installed. The ranks on a machine divide its
     kernel threads among themselves, unless MINIGRAD_NUM_THREADS or OMP_NUM_THREADS is set.
 
     Args:
@@ -210,7 +210,7 @@ def _checked(backend: str | None) -> str:
 
 @cache
 def _watch() -> None:
-    """From now on, an error that ends this process also ends the other ranks. A forked process is no longer a rank."""
+    """From now on, an error that ends this process also ends the other ranks. Forked processes are not ranks."""
     before, rank = sys.excepthook, launch.find_place().rank
 
     def failed(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -237,7 +237,7 @@ def is_of_first(error: BaseException) -> bool:
 
 
 def report(error: BaseException) -> None:
-    """When this process ends with an error, end the other ranks also."""
+    """When this process ends with an error, end the other ranks too."""
     _errors.append(error)
     if "mpi4py.MPI" in sys.modules:
         from mpi4py.run import set_abort_status
@@ -246,8 +246,8 @@ def report(error: BaseException) -> None:
 
 
 def all_end(error: BaseException) -> bool:
-    """Whether all ranks end with this error; each has ``GRACE`` seconds to reach this call. Then rank 0 can show it,
-    and ``report`` need not end ranks that wait."""
+    """Whether all ranks end with this error; each has ``GRACE`` seconds to reach this call. If so, rank 0 can show it,
+    and ``report`` need not end waiting ranks."""
     comm: Any = the_group().comm
     try:
         wait_for(comm.Ibarrier().Test, GRACE, "all_end")
@@ -257,7 +257,7 @@ def all_end(error: BaseException) -> bool:
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """Close all groups, or one group of ``new_group``. Raises AssertionError before ``init_process_group``."""
+    """Close all groups, or one group from ``new_group``. Raises AssertionError before ``init_process_group``."""
     if GroupMember.WORLD is None:
         raise AssertionError("Process group cannot be None")
     ends = [group] if isinstance(group, ProcessGroup) and group is not GroupMember.WORLD else _groups[::-1]
@@ -274,7 +274,7 @@ def is_initialized() -> bool:
 
 
 def the_group(value: Any = None) -> ProcessGroup:
-    """A group, by default the world. Raises ValueError before ``init_process_group``, TypeError if this is no group or
+    """A group, by default the world. Raises ValueError before ``init_process_group``, TypeError if it is not a group or
     this rank is outside it."""
     if group.WORLD is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")

@@ -1,5 +1,5 @@
-"""Communication hooks of DistributedDataParallel: how the ranks' gradients become one (``register_comm_hook``). A hook
-gets the state that it was registered with, here a group or None for all ranks, and a bucket of gradients. It returns a
+"""Communication hooks of DistributedDataParallel: how to combine the ranks' gradients (``register_comm_hook``). A hook
+receives the state that it was registered with (a group, or None for all ranks) and a bucket of gradients. It returns a
 future of their mean (``torch.distributed.algorithms.ddp_comm_hooks.default_hooks``)."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Hook = Callable[[Any, Any], Future[Tensor]]
 
 
 def _mean(dtype: DType | None, what: str) -> Hook:
-    """A hook that averages gradients, rounded to a dtype. It divides before it adds: float16 has a narrow range."""
+    """A hook that averages gradients, rounded to a dtype. It divides before adding, as float16 has a narrow range."""
 
     def hook(process_group: Any, bucket: Any) -> Future[Tensor]:
         whole, g = bucket.buffer(), the_group(process_group)

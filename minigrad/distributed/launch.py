@@ -20,7 +20,7 @@ from typing import NamedTuple, NoReturn
 from minigrad.backend.extras import how_to_install  # absolute: with ``-m`` this file is minigrad.run
 
 TERMINAL = "MINIGRAD_TERMINAL"  # set if standard error goes to a terminal through mpiexec's pipe
-# Rank, size, rank and size on this machine. Variables of an MPI's launcher take precedence over torchrun's.
+# Rank, size, rank and size on this machine. An MPI launcher's variables take precedence over torchrun's.
 MPI_VARIABLES = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
     ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"),
@@ -64,7 +64,7 @@ def find_place(rank: int = -1, size: int = -1, environment: Mapping[str, str] = 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command, by default with the process's arguments. Returns only if it cannot start."""
+    """Run the command, by default with the process's arguments. Returns only if the command cannot start."""
     p = argparse.ArgumentParser(
         prog="python -m minigrad.run",
         description="Start a program as several ranks on this machine, by mpiexec.",

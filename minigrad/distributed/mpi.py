@@ -1,5 +1,5 @@
-"""Arrays between ranks on CPUs: MPI's calls, through mpi4py. A world of one copies. Collectives are non-blocking, as
-MPI does not match a blocking call of one rank with a non-blocking one of another; they are just as fast."""
+"""Array transfers between ranks on CPUs, by MPI through mpi4py. A world of one copies. Collectives are non-blocking, as
+MPI does not match a blocking call on one rank with a non-blocking one on another; they are just as fast."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def threads_here(world: Any) -> int:
 
 
 class Mpi:
-    """Transfers over one communicator. Arrays must be contiguous, and of dtypes that MPI has."""
+    """Transfers over one communicator. Arrays must be contiguous, with dtypes that MPI supports."""
 
     def __init__(self, comm: Any) -> None:
         self.comm, self.here = comm, load().IN_PLACE
@@ -71,7 +71,7 @@ class Mpi:
 
     def begin(self, call: str, out: Any, array: Any, op: str, root: int, sizes: Any) -> Any:
         """Begin a collective, which writes ``out`` and reads ``array``; in-place calls pass the same array twice.
-        Returns its request. ``sizes`` are the elements that an all-to-all receives from and sends to each rank."""
+        Returns its request. ``sizes`` counts the elements that an all-to-all receives from and sends to each rank."""
         comm, reduction = self.comm, self.ops.get(op)
         starts: dict[str, Callable[[], Any]] = {
             "all_reduce": lambda: comm.Iallreduce(self.here, array, reduction),

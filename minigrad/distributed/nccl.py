@@ -1,8 +1,8 @@
-"""Arrays between GPUs: NVIDIA's NCCL, through CuPy. Each rank has one GPU. As in PyTorch, the ranks of a group share a
-communicator, which also carries ``batch_isend_irecv``, and each pair that sends single messages has another one. Each
+"""Array transfers between GPUs, by NVIDIA's NCCL through CuPy. Each rank has one GPU. As in PyTorch, a group's ranks
+share a communicator, which also carries ``batch_isend_irecv``; each pair that sends single messages has another. Each
 communicator has a stream: an operation waits for the program's earlier work, and ``join`` makes its later work wait for
 the operation. NCCL runs the operations of one communicator one after another, two ranks wait for each other at their
-first message, and a send may block until it is received: ranks that all send first must use a batch."""
+first message, and a send may block until it is received, so ranks that all send first must use a batch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPS = ("sum", "prod", "min", "max")
 ALL = -1  # instead of a peer
 KEY_TAG = 2**20 + 2  # above the tags of messages
 Parts = Sequence[tuple[int, Any]]
-Start = Callable[[Any, int], None]  # puts operations of a communicator on a stream
+Start = Callable[[Any, int], None]  # puts a communicator's operations on a stream
 
 
 class Operation:
@@ -31,7 +31,7 @@ class Operation:
         self.over: Any = None  # an event after it on the stream
 
     def Test(self) -> bool:
-        """Whether the result is there. Raises RuntimeError if the connection is lost."""
+        """Whether the result has arrived. Raises RuntimeError if the connection is lost."""
         self._check()
         return self.over is not None and bool(self.over.done)
 
@@ -49,7 +49,7 @@ class Operation:
 
 
 class Nccl:
-    """Collectives and messages on GPUs; see ``mpi.Mpi``. It connects in the first call that needs it. ``comm`` is MPI's
+    """Collectives and messages on GPUs; see ``mpi.Mpi``. It connects on the first call that needs it. ``comm`` is MPI's
     communicator of the same ranks, None in a world of one. Raises ImportError if CuPy finds no NCCL."""
 
     def __init__(self, cupy: Any, comm: Any) -> None:
@@ -90,7 +90,7 @@ class Nccl:
         return [(rank, array.reshape(-1)[sum(n[:rank]) : sum(n[: rank + 1])]) for rank in range(self.size)]
 
     def send(self, array: Any, to: int, tag: int) -> Operation:
-        """Send to one rank, which receives in the same order."""
+        """Send to one rank, which must receive in the same order."""
         peer = self._number(to)
         return self._run("send", lambda c, s: self._exchange(c, s, [(peer, array)], []), array, to)
 
@@ -176,7 +176,7 @@ class Nccl:
         self._channels = {}
 
     def _moved(self, array: Any) -> tuple[int, int]:
-        """The number of elements, in a dtype that NCCL has, and that dtype's number."""
+        """The number of elements, in a dtype that NCCL supports, and that dtype's number."""
         kind = array.dtype
         if kind.kind == "c":
             return array.size * 2, getattr(self._nccl, f"NCCL_FLOAT{kind.itemsize * 4}")
@@ -185,7 +185,7 @@ class Nccl:
         return array.nbytes, self._nccl.NCCL_UINT8
 
     def _reduction(self, array: Any, op: str) -> int:
-        """The number of a reduction. Raises RuntimeError if NCCL does not have it."""
+        """The number of a reduction. Raises RuntimeError if NCCL does not support it."""
         kind = array.dtype
         if op not in OPS or not (kind.name in DTYPES or (kind.kind == "c" and op == "sum")):
             text = f"NCCL has no reduction {op!r} of {kind.name}"

@@ -1,4 +1,4 @@
-"""Collectives of Python objects, sent as pickles: only for ranks that trust each other, such as one job's ranks."""
+"""Collectives of Python objects, sent as pickles: only for ranks that trust each other, such as those of one job."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def broadcast_object_list(
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
-    """Store the object of rank r as the r-th of the list, on all ranks. Raises ValueError if the list and the group
+    """Store the object of rank r as the list's r-th element, on all ranks. Raises ValueError if the list and the group
     differ in length."""
     if (g := inside(group)) is not None:
         _check(object_list, g, "object_list")

@@ -27,7 +27,7 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """A process has raised an exception; the message holds its traceback."""
+    """A process has raised an exception; the message contains its traceback."""
 
 
 class ProcessExitedException(ProcessException):
@@ -41,7 +41,7 @@ class ProcessContext:
         self._process, self._folder = subprocess.Popen(words), folder
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait until all have ended, or one has failed: then mpiexec ends the others. Returns False on a timeout.
+        """Wait until all have ended or one has failed; then mpiexec ends the others. Returns False on a timeout.
         ``grace_period`` has no effect. Raises ProcessRaisedException or ProcessExitedException if one has failed."""
         try:
             code = self._process.wait(timeout)

@@ -17,7 +17,7 @@ S = TypeVar("S")
 LOOKS = 64  # polls before the clock is read
 EAGER = 1.0  # seconds in which a waiting rank polls without a pause
 NAP = 0.0005  # seconds between later polls
-ABANDONED: list[Request] = []  # after an error or a timeout MPI may still write to their arrays
+ABANDONED: list[Request] = []  # after an error or timeout, MPI may still write to their arrays
 give_way: Callable[[], Any] = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
@@ -81,7 +81,7 @@ class Future(futures.Future[T]):
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
     """A future of these futures, which is complete when each of them has a value or an error."""
     together: Future[list[Future[Any]]] = Future()
-    left = iter(range(len(futures))[::-1])  # an iterator: no two threads get the same step
+    left = iter(range(len(futures))[::-1])  # an iterator, so that no two threads get the same step
 
     def count(_: object) -> None:
         if next(left) == 0:
@@ -95,7 +95,7 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 class Work:
-    """A call of a group, which writes the tensors ``results``: the transfer ``request``, and then ``finish(name)``.
+    """A group's call, which writes the tensors ``results``: the transfer ``request``, and then ``finish(name)``.
     ``wait()`` ends it, after at most ``seconds``."""
 
     def __init__(
@@ -111,7 +111,7 @@ class Work:
         self._over = False
 
     def _move(self, how: Callable[[], object]) -> bool:
-        """Check whether the arrays are there, or wait for them. Returns whether the call has finished."""
+        """Check whether the arrays have arrived, or wait for them. Returns whether the call has finished."""
         if not self._over:
             try:
                 if how() is False:

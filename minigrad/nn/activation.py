@@ -155,7 +155,7 @@ class Softmin(_AlongAxis, function=F.softmin): ...
 
 
 class Softmax2d(Module):
-    """softmax over the channels: (N, C, H, W) or (C, H, W). Raises ValueError: the input has another number of axes."""
+    """softmax over the channels: (N, C, H, W) or (C, H, W). Raises ValueError: the input has neither 3 nor 4 axes."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.array.ndim not in (3, 4):
@@ -192,7 +192,7 @@ class Dropout3d(_DropoutNd, function=F.dropout3d): ...
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean 0 and variance 1 through SELU (Klambauer et al. 2017)."""
+    """Dropout that preserves mean 0 and variance 1 through SELU (Klambauer et al. 2017)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)

@@ -21,11 +21,11 @@ __all__ = ["MultiheadAttention"]
 class MultiheadAttention(Module):
     """Attention with several heads in parallel (Vaswani et al. 2017, section 3.2.2): concat(head₁, ..., headH) Woᵀ +
     bo, where headᵢ = softmax(qᵢ kᵢᵀ / √Dh + mask) vᵢ and q, k, v are projections of the inputs. A query that may attend
-    to nothing gets zeros for its heads, where PyTorch gives NaN with ``need_weights``.
+    to nothing gets zeros from its heads, where PyTorch returns NaN with ``need_weights``.
 
     Args:
         embed_dim: D, a multiple of ``num_heads``. num_heads: H. kdim, vdim: widths of key and value, D if None.
-        dropout: of the attention weights, in training. bias: whether the projections have one.
+        dropout: probability for the attention weights, in training. bias: whether the projections have one.
         add_bias_kv: append a learned key and value. add_zero_attn: append a key and value of zeros.
         batch_first: inputs are (B, T, D) instead of (T, B, D).
 
@@ -102,12 +102,12 @@ class MultiheadAttention(Module):
             query: (B, T, D) if batch_first, (T, B, D) if not, (T, D) without a batch.
             key, value: the same with S for T, and widths kdim and vdim.
             key_padding_mask: (B, S): True masks the key out; numbers are added to the scores.
-            need_weights: also return the weights, their mean over the heads if ``average_attn_weights``; without
-                them, attention is one fused op, and faster.
+            need_weights: also return the weights, averaged over the heads if ``average_attn_weights``; without
+                them, attention is one fused op and runs faster.
             attn_mask: (T, S) or (B H, T, S): True masks the pair out; numbers are added to the scores.
             is_causal: query i attends to the keys up to i; ``attn_mask``, if any, must be that mask.
 
-        Returns the result, shaped as the query, and the weights after dropout: (B, T, S), or (B, H, T, S) by head,
+        Returns the result, shaped like the query, and the weights after dropout: (B, T, S), or (B, H, T, S) per head,
         without B for inputs without a batch; None without ``need_weights``. Raises AssertionError, RuntimeError."""
         inputs = (query, key, value, self.embed_dim, self.num_heads)
         projections = (self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn)

@@ -19,7 +19,7 @@ Pairs = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
 
 class Identity(Module):
-    """Returns its input; arguments of the constructor are ignored."""
+    """Returns its input; the constructor's arguments are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class _List(Module):
 
 
 class _Modules(_List):
-    """The base of Sequential and ModuleList: the names are "0", "1", ... or others."""
+    """The base of Sequential and ModuleList: the names are "0", "1", ... or chosen by the caller."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())

@@ -1,4 +1,4 @@
-"""Embedding tables, looked up by index or reduced by bags, and positional encodings: added vectors, or rotations."""
+"""Embedding tables, looked up by index or reduced per bag, and positional encodings (added vectors or rotations)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Table(Layer):
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, *options: Any, **kwargs: Any) -> Self:
-        """A layer that shares the memory of a table (V, D), and is trainable unless ``freeze``."""
+        """A layer that shares the memory of a table (V, D) and is trainable unless ``freeze``."""
         if embeddings.ndim != 2:
             raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, not {tuple(embeddings.shape)}")
         layer = cls(*embeddings.shape, *options, _weight=embeddings, **kwargs)
@@ -138,7 +138,7 @@ class _Positional(Layer):
 
 
 class _Added(_Positional):
-    """Adds vectors of positions, and applies dropout."""
+    """Adds position vectors, and applies dropout."""
 
     _table: ClassVar[str]  # the attribute that holds the vectors, (max_len, D)
     _shown, _unnamed = ("d_model", "max_len", "batch_first"), 1
@@ -172,7 +172,7 @@ class _Added(_Positional):
 
 class SinusoidalPositionalEncoding(_Added):
     """x + PE, where PE(t, 2i) = sin(t / 10000^(2i/D)) and PE(t, 2i+1) = cos(t / 10000^(2i/D)) (Vaswani et al. 2017,
-    section 3.5). It has no parameters, and is not in the state dict. ``d_model``: D. ``max_len``: the number of
+    section 3.5). It has no parameters and is not in the state dict. ``d_model``: D. ``max_len``: the number of
     positions. ``dropout``: of the sum, in training. ``batch_first``: inputs are (B, T, D) instead of (T, B, D)."""
 
     _table = "pe"
@@ -198,7 +198,7 @@ class LearnedPositionalEncoding(_Added):
 class RotaryPositionalEncoding(_Positional):
     """RoPE (Su et al. 2021, arXiv 2104.09864, equation 15): rotates the pair of elements 2i and 2i+1 of a head's
     query or key at position t by the angle t / base^(2i/Dh). The product of a query at t and a key at s then depends
-    only on t - s. It has no parameters, and is not in the state dict. ``head_dim``: Dh, the width of a head.
+    only on t - s. It has no parameters and is not in the state dict. ``head_dim``: Dh, the width of a head.
     ``max_len``: the number of positions. ``base``: the slowest pair completes a turn in about 2π · base positions.
     Raises ValueError: the width is odd."""
 

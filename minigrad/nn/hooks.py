@@ -1,7 +1,7 @@
 """Hooks: functions that a module calls before and after its forward, and when gradients flow through it.
 
-Each module keeps its own hooks; the tables here hold the hooks of all modules (``register_module_…_hook``).
-``compat/backward_hooks.py`` calls the hooks on gradients.
+Each module keeps its own hooks; the tables here contain the hooks for all modules (``register_module_…_hook``).
+``compat/backward_hooks.py`` calls the gradient hooks.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Hook(NamedTuple):
 
 
 def entry(function: Callable[..., Any], with_kwargs: bool = False, always: bool = False) -> Any:
-    """An entry of a table: the function itself, which programs look for there, unless it has options."""
+    """A table entry: the function itself, which programs look for there, unless it has options."""
     return Hook(function, with_kwargs, always) if with_kwargs or always else function
 
 

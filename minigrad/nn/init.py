@@ -32,7 +32,7 @@ _GAINS.update({f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor that preserves the variance through a nonlinearity ("relu": √2; "leaky_relu": √(2 / (1 + slope²))).
-    ``param``: the slope, 0.01 if None. Raises ValueError: the nonlinearity is unknown, or the slope is no number."""
+    ``param``: the slope, 0.01 if None. Raises ValueError: the nonlinearity is unknown, or the slope is not a number."""
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):
@@ -44,7 +44,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """The numbers of inputs to an output, and of outputs of an input, for a weight (out, in, ...)."""
+    """The number of inputs per output, and of outputs per input, for a weight (out, in, ...)."""
     shape = tuple(tensor.array.shape)
     if len(shape) < 2:
         problem = "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
@@ -65,7 +65,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Source =
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Source = None) -> Tensor:
-    """Normal with a mean and a standard deviation.
+    """Normal with the given mean and standard deviation.
 
     >>> _ = mg.manual_seed(0)
     >>> nn.init.normal_(mg.empty(2, 2), std=0.02).shape
@@ -134,7 +134,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution's weight (out, in, ...) that returns as many channels as possible unchanged. Raises
+    """A convolution weight (out, in, ...) that passes as many channels as possible through unchanged. Raises
     ValueError: there are not 3, 4 or 5 axes, or ``groups`` does not divide the output channels."""
     shape = tensor.array.shape
     if len(shape) not in (3, 4, 5):
@@ -233,7 +233,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Source = None) -> Te
 
 
 def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
-    """A module with uninitialised parameters. Raises RuntimeError: the class is no Module, or takes no ``device``."""
+    """A module with uninitialised parameters. Raises RuntimeError: not a Module class, or no ``device`` argument."""
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:

@@ -1,4 +1,4 @@
-"""Bases of layers. A layer that calls one function declares its arguments as fields, like a dataclass:
+"""Base classes of layers. A layer that calls one function declares its arguments as fields, like a dataclass:
 
     class LeakyReLU(FunctionLayer, function=F.leaky_relu):
         negative_slope: float = 0.01
@@ -26,7 +26,7 @@ from .parameter import Parameter
 
 
 class Layer(Module):
-    """A module whose ``repr`` shows attributes, and whose parameters are filled by ``reset_parameters``. Keywords of a
+    """A module whose ``repr`` shows attributes and whose parameters are filled by ``reset_parameters``. Keywords in the
     class statement become attributes: ``class Conv1d(_Conv, axes=1)`` sets ``_axes``."""
 
     _fields: ClassVar[dict[str, Argument]] = {}
@@ -74,8 +74,8 @@ class UniformLayer(Layer):
 
 @dataclass_transform(eq_default=False)
 class FunctionLayer(Layer):
-    """The base of these layers. A subclass without ``function`` or ``fields=True`` is an ordinary class; without a
-    docstring it gets the beginning of the function's. ``kw_only``: the fields are keyword-only."""
+    """The base of these layers. A subclass without ``function`` or ``fields=True`` is an ordinary class; one without
+    a docstring gets the beginning of the function's. ``kw_only``: the fields are keyword-only."""
 
     _function: ClassVar[Callable[..., Any]]
     _settings: ClassVar[tuple[str, ...]] = ()  # the attributes that the function takes

@@ -20,7 +20,7 @@ class Linear(UniformLayer):
 
     Attributes:
         weight: (out_features, in_features), initially uniform in ±1/√in_features.
-        bias: (out_features), likewise, or None.
+        bias: (out_features), initialised likewise, or None.
 
     >>> nn.Linear(3, 2)(mg.zeros(5, 3)).shape
     minigrad.Size([5, 2])
@@ -152,11 +152,11 @@ class Conv1d(_Conv, axes=1, function=F.conv1d):
     Args:
         in_channels, out_channels: C and O. kernel_size, stride, dilation: a number or a tuple of one.
         padding: the number of elements on both sides, "valid" (none) or "same" (the length stays; stride 1 only).
-        groups: the number of groups of channels that are convolved separately. bias: whether there is one.
+        groups: the number of channel groups that are convolved separately. bias: whether there is one.
         padding_mode: "zeros", "reflect", "replicate" or "circular".
 
     Attributes:
-        weight: (O, C/groups, K), initially uniform in ±1/√(C K/groups). bias: (O), likewise, or None.
+        weight: (O, C/groups, K), initially uniform in ±1/√(C K/groups). bias: (O), initialised likewise, or None.
 
     Raises ValueError: ``groups`` does not divide the channels, or the padding is unknown."""
 
@@ -221,7 +221,7 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd, axes=1, function=F.conv_transpose1d):
-    """The gradient of ``Conv1d`` by its input: (N, C, L) or (C, L) -> (N, O, P) or (O, P).
+    """The gradient of ``Conv1d`` with respect to its input: (N, C, L) or (C, L) -> (N, O, P) or (O, P).
 
     P = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
 
@@ -230,8 +230,8 @@ class ConvTranspose1d(_ConvTransposeNd, axes=1, function=F.conv_transpose1d):
 
 
 class ConvTranspose2d(_ConvTransposeNd, axes=2, function=F.conv_transpose2d):
-    """The gradient of ``Conv2d`` by its input. Args and attributes: see ``ConvTranspose1d``."""
+    """The gradient of ``Conv2d`` with respect to its input. Args and attributes: see ``ConvTranspose1d``."""
 
 
 class ConvTranspose3d(_ConvTransposeNd, axes=3, function=F.conv_transpose3d):
-    """The gradient of ``Conv3d`` by its input. Args and attributes: see ``ConvTranspose1d``."""
+    """The gradient of ``Conv3d`` with respect to its input. Args and attributes: see ``ConvTranspose1d``."""

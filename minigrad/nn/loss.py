@@ -47,7 +47,7 @@ class _Loss(FunctionLayer):
 
 
 class _WeightedLoss(_Loss):
-    """A loss with a weight for each class, which is a buffer."""
+    """A loss with a buffer of class weights."""
 
     def __init__(
         self, weight: Tensor | None = None, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"

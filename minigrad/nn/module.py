@@ -1,4 +1,4 @@
-"""Module, the base of every layer and model: it keeps parameters, buffers and submodules by name.
+"""Module, the base of every layer and model: it stores parameters, buffers and submodules by name.
 
 ``hooks.py`` calls hooks, ``state.py`` saves and loads modules.
 """
@@ -51,7 +51,7 @@ class Module(Stateful):
                 return self.out(self.hidden(x).relu())
 
     An attribute that is a Parameter, a Buffer or a Module is registered under its name; a plain Tensor is not:
-    ``register_buffer`` makes it a part of the state. ``training`` says whether the module is in training mode (dropout
+    ``register_buffer`` makes it part of the state. ``training`` says whether the module is in training mode (dropout
     is active); see ``train`` and ``eval``.
 
     >>> class Block(nn.Module):
@@ -169,13 +169,13 @@ class Module(Stateful):
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under a name; None reserves the name. Raises TypeError, KeyError: the name or the value
-        cannot be registered; ValueError: the tensor is no leaf."""
+        cannot be registered; ValueError: the tensor is not a leaf."""
         if isinstance(param, Parameter) and not param.is_leaf:
             raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}': make a Parameter of its .detach()")
         self._register("parameter", name, param, Parameter)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is state but not a parameter: it moves with the module, and gets no gradient.
+        """Add a tensor that is state but not a parameter: it moves with the module and gets no gradient.
 
         ``persistent``: whether it is part of ``state_dict``.
 
@@ -243,7 +243,7 @@ class Module(Stateful):
         return self._register_backward_hook(hook, True, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """``register_full_backward_hook``: PyTorch's deprecated form reports the gradients of one inner op."""
+        """``register_full_backward_hook``; PyTorch's deprecated form reports the gradients of one inner op."""
         return self._register_backward_hook(hook, False, False)
 
     def _register_backward_hook(self, hook: Callable[..., Any], full: bool, prepend: bool) -> RemovableHandle:
@@ -446,7 +446,7 @@ class Module(Stateful):
     ) -> T:
         """Move all parameters and buffers to a device, or to a floating-point or complex dtype, in place.
         ``to("cuda")``, ``to(float64)``, ``to("cuda", float16)``, ``to(tensor)``; integer buffers keep their dtype.
-        Raises TypeError: the dtype is of integers or bools, or the arguments do not fit; RuntimeError: ``copy``.
+        Raises TypeError: an integer or bool dtype, or invalid arguments; RuntimeError: ``copy``.
 
         >>> nn.Linear(2, 1).to(mg.float64).weight.dtype == mg.float64
         True
@@ -510,7 +510,7 @@ class Module(Stateful):
         raise NotImplementedError(f"Module.share_memory is not provided: {reason}")
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """No effect: accepted for PyTorch's programs."""
+        """No effect: accepted for programs written for PyTorch."""
 
     def _get_name(self) -> str:
         return type(self).__name__
@@ -545,7 +545,7 @@ def _empty_tables() -> dict[str, Any]:
 
 
 def _put(table: dict[str, Any], kind: str, name: str, value: Any, allowed: type[Any] | None, expected: str) -> None:
-    """Assign to a registered name: None, or a value of the allowed type."""
+    """Assign None, or a value of the allowed type, to a registered name."""
     if value is not None and not (allowed is not None and isinstance(value, allowed)):
         raise TypeError(f"cannot assign '{type(value).__name__}' as {kind} '{name}' ({expected} expected)")
     table[name] = value

@@ -1,4 +1,4 @@
-"""Layers that normalise: over the last axes, by channel, and by group of channels."""
+"""Layers that normalise over the last axes, by channel, and by channel group."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class LayerNorm(_Affine):
 
 class RMSNorm(_Affine):
     """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019). Args and weight: see
-    ``LayerNorm``; ``eps`` None means the machine epsilon, for 16-bit dtypes float32's."""
+    ``LayerNorm``; ``eps`` None means the machine epsilon (float32's for 16-bit dtypes)."""
 
     _shown, _unnamed = ("normalized_shape", "eps", "elementwise_affine"), 1
 
@@ -183,7 +183,7 @@ class _NormBase(_Affine):
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Any, *others: Any, **kwargs: Any
     ) -> None:
-        """States before version 2 have no ``num_batches_tracked``."""
+        """State dicts before version 2 lack ``num_batches_tracked``."""
         version, key = local_metadata.get("version"), prefix + "num_batches_tracked"
         if (version is None or version < 2) and (count := self.num_batches_tracked) is not None:
             state_dict.setdefault(key, tensor(0, dtype=dt.int64) if count.is_meta else count)
@@ -212,15 +212,15 @@ class BatchNorm1d(_BatchNorm, dims=(2, 3)):
     the same. Training uses the batch's mean and variance, evaluation the running ones, if there are any.
 
     Args:
-        num_features: C. eps: added to the variance. affine: whether there is a weight. bias: and also a bias.
-        momentum: the weight of a new batch in the running statistics; None averages over all batches.
+        num_features: C. eps: added to the variance. affine: whether there is a weight. bias: and a bias.
+        momentum: a new batch's weight in the running statistics; None averages over all batches.
         track_running_stats: whether there are running statistics.
 
     Attributes:
         weight, bias: (C), initially 1 and 0, or None. running_mean, running_var: (C) buffers, initially 0 and 1, and
             num_batches_tracked: (), the number of training batches, or None.
 
-    Raises ValueError: the input has another number of axes, or, in training, one value per channel."""
+    Raises ValueError: the input has the wrong number of axes or, in training, one value per channel."""
 
 
 class BatchNorm2d(_BatchNorm, dims=(4,)):
@@ -232,9 +232,9 @@ class BatchNorm3d(_BatchNorm, dims=(5,)):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm of (N, C, ...) with statistics over the batches of all ranks, or of the ranks of ``process_group``. In
-    a world of one, and in evaluation, it is plain batch norm. Args and attributes: see ``BatchNorm1d``. Raises
-    ValueError: fewer than two axes, or, in training, one value per channel over all ranks."""
+    """Batch norm of (N, C, ...) with statistics over the batches of all ranks, or of the ranks of ``process_group``.
+    With a single rank, and in evaluation, it is plain batch norm. Args and attributes: see ``BatchNorm1d``. Raises
+    ValueError: fewer than two axes or, in training, one value per channel over all ranks."""
 
     def __init__(self, num_features: int, *options: Any, process_group: Any = None, **kwargs: Any) -> None:
         super().__init__(num_features, *options, **kwargs)
@@ -251,7 +251,7 @@ class SyncBatchNorm(_BatchNorm):
         group = self.process_group
         if not uses_batch or not distributed.is_initialized() or distributed.get_world_size(group) == 1:
             return super()._normalize(input, uses_batch, momentum)
-        dtype, input = input.dtype, in_float32(input)  # half precision is summed in float32
+        dtype, input = input.dtype, in_float32(input)  # 16-bit dtypes are summed in float32
         dims = [0, *range(2, input.ndim)]
         shape = [1, -1, *[1] * (input.ndim - 2)]
         count = tensor(input.numel() / self.num_features, dtype=dt.float64)

@@ -22,7 +22,7 @@ class _Kind(type):
 
 
 class Parameter(Tensor, metaclass=_Kind):
-    """A leaf tensor that requires a gradient, and that a Module registers when it is assigned as an attribute.
+    """A leaf tensor that requires a gradient and that a Module registers when it is assigned as an attribute.
     ``data``: the values, whose memory the parameter shares; None means an empty tensor. Raises TypeError: ``data``
     is not a tensor; RuntimeError: its dtype (integers or bools) has no gradients.
 
@@ -46,7 +46,7 @@ class Parameter(Tensor, metaclass=_Kind):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:  # without its gradient, as in PyTorch
-            memory = owner(self.array)  # copy it whole if that costs no more: its views then share the copy
+            memory = owner(self.array)  # copy it whole if that costs no more; its views then share the copy
             shares = id(memory) in memo or memory.nbytes == self.array.nbytes
             data = wrap(copied(self.array, memo)) if shares else self.data.clone()
             memo[id(self)] = type(self)(data, self.requires_grad)

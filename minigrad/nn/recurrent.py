@@ -1,7 +1,7 @@
 """Recurrent layers: RNN, LSTM and GRU over whole sequences. ``compat/nn/recurrent.py`` has their cells.
 
 Shape letters: B batch, T steps, I input_size, H hidden_size, P width of the hidden state (proj_size if there is
-one, else H), D directions (1 or 2), L layers, N rows of all steps together.
+one, else H), D directions (1 or 2), L layers, N rows in all steps together.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ class RNNBase(_Recurrent):
         mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU". input_size, hidden_size: I and H.
         num_layers: L, each over the results of the previous one.
         batch_first: input and output are (B, T, ...) instead of (T, B, ...); the hidden state never is.
-        dropout: of the results of every layer except the last, in training.
+        dropout: applied to the results of every layer except the last, in training.
         bidirectional: run each layer a second time from the end, and concatenate the results.
         proj_size: P, if the LSTM projects its hidden state to a smaller width; 0 for no projection.
 
     Attributes:
-        weight_ih_l0: (G·H, I), of layer 0, with G = 4 in the LSTM, 3 in the GRU, 1 in the RNN. weight_hh_l0: (G·H, P).
+        weight_ih_l0: (G·H, I), for layer 0, with G = 4 in the LSTM, 3 in the GRU, 1 in the RNN. weight_hh_l0: (G·H, P).
         bias_ih_l0, bias_hh_l0: (G·H). weight_hr_l0: (P, H), with ``proj_size``. All are initially uniform in
-            ±1/√H. The input of the other layers has width D·P. Names of the reverse direction end with "_reverse".
+            ±1/√H. The input of the other layers has width D·P. Names for the reverse direction end in "_reverse".
 
     Raises ValueError, TypeError: invalid sizes or options."""
 
@@ -154,11 +154,11 @@ class RNNBase(_Recurrent):
 
         Args:
             input: (T, B, I), (B, T, I) with ``batch_first``, (T, I) for one sequence, or a PackedSequence.
-            hx: the initial hidden state, (L·D, B, P), without B for one sequence; zeros if None. An LSTM takes a pair
-                of it and the cell state (L·D, B, H).
+            hx: the initial hidden state, (L·D, B, P), without B for one sequence; zeros if None. An LSTM takes a pair:
+                the hidden state and the cell state (L·D, B, H).
 
         Returns the result of the last layer at each step, shaped like the input with D·P for I, and the last hidden
-        state, shaped like ``hx``. Raises ValueError, RuntimeError: shapes or dtypes do not fit."""
+        state, shaped like ``hx``. Raises ValueError, RuntimeError: shapes or dtypes do not match."""
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
             states = _permuted(self._initial_states(data, hx, batch_sizes), order)
@@ -258,7 +258,7 @@ def _shapes(gates: int, width: int, hidden: int, bias: bool, projected: int = 0)
 
 
 class RNN(RNNBase):
-    """h ← tanh(W x + b + W' h + b'), or relu as ``nonlinearity`` (Elman 1990). Args and attributes: see RNNBase."""
+    """h ← tanh(W x + b + W' h + b'), or relu, by ``nonlinearity`` (Elman 1990). Args and attributes: see RNNBase."""
 
     def __init__(
         self,
@@ -282,7 +282,7 @@ class RNN(RNNBase):
 
 
 class _Gated(RNNBase):
-    """A layer whose class defines the mode."""
+    """A layer whose class determines the mode."""
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ class Flatten(FunctionLayer, function=Tensor.flatten):
 
 
 class Unflatten(FunctionLayer, fields=True):
-    """Split the axis ``dim`` into axes of ``unflattened_size``. Raises TypeError: a length, or ``dim``, is no int."""
+    """Split the axis ``dim`` into axes of ``unflattened_size``. Raises TypeError: a length or ``dim`` is not an int."""
 
     dim: int
     unflattened_size: Sequence[int]
@@ -77,14 +77,14 @@ class Upsample(FunctionLayer, function=F.interpolate):
 
 
 class UpsamplingNearest2d(Upsample):
-    """``Upsample`` of two axes by the nearest element."""
+    """``Upsample`` over two axes with the nearest element."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """``Upsample`` of two axes, bilinear, with aligned corners."""
+    """``Upsample`` over two axes, bilinear, with aligned corners."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "bilinear", align_corners=True)

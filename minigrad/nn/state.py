@@ -48,7 +48,7 @@ class Stateful:
     def state_dict(
         self, *args: Any, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
-        """All parameters and persistent buffers by their full names; a tied one appears under each of its names.
+        """All parameters and persistent buffers by their full names; a tied parameter appears under each of its names.
 
         Args:
             destination: a dict to add to. prefix: put before every name.
@@ -87,11 +87,11 @@ class Stateful:
 
         Args:
             state_dict: tensors by full name.
-            strict: refuse missing and unexpected names; otherwise they are only returned.
-            assign: replace the module's tensors by the dict's, with their dtypes and devices, without a copy.
+            strict: reject missing and unexpected names; otherwise they are only returned.
+            assign: replace the module's tensors with the dict's, with their dtypes and devices, without a copy.
 
-        Returns the missing and the unexpected names. Raises RuntimeError: names or shapes do not fit; the message lists
-        them all.
+        Returns the missing and the unexpected names. Raises RuntimeError: names or shapes do not match; the message
+        lists them all.
 
         >>> one, other = nn.Linear(2, 2), nn.Linear(2, 2)
         >>> other.load_state_dict(one.state_dict())
@@ -125,7 +125,7 @@ class Stateful:
         plan.carry_out()
         return plan.keys
 
-    # For one module, without those below it: subclasses may replace these ------------------------------------
+    # For one module, without those below it; subclasses may override these ------------------------------------
 
     def get_extra_state(self) -> Any:
         """State other than tensors. Subclasses that have any override this and ``set_extra_state``."""
@@ -156,8 +156,8 @@ class Stateful:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load this module's state from a dict with full names, and add to the three lists. ``prefix`` begins its
-        names, ``local_metadata`` was saved with the state, and ``strict`` reports names that differ."""
+        """Load this module's state from a dict with full names, and add to the three lists. Its names begin with
+        ``prefix``, ``local_metadata`` was saved with the state, and ``strict`` reports names that differ."""
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
@@ -258,7 +258,7 @@ def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
 
 
 def _fit(name: str, tensor: Tensor, value: Any, assign: bool) -> tuple[Any, str]:
-    """A value in the shape of the tensor that it is copied to or replaces, and an error message or ""."""
+    """A value in the shape of the tensor that it replaces or is copied to, and an error message or ""."""
     copying = f'While copying the parameter named "{name}", '
     if not isinstance(value, Tensor):
         return value, f"{copying}expected a Tensor from checkpoint but received {type(value)}"
@@ -280,7 +280,7 @@ def _fit(name: str, tensor: Tensor, value: Any, assign: bool) -> tuple[Any, str]
 
 
 def _replace(module: Stateful, name: str, tensor: Tensor, value: Tensor, replaced: dict[int, Tensor]) -> None:
-    """Replace a tensor by a value, made a Parameter if the tensor is one."""
+    """Replace a tensor with a value, made a Parameter if the tensor is one."""
     if id(tensor) not in replaced:
         if isinstance(tensor, Parameter):
             value = value if isinstance(value, Parameter) else Parameter(value, tensor.requires_grad)

@@ -36,7 +36,7 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
 
 
 class _Block(Module):
-    """The base of encoder and decoder blocks: their parts, each with a norm and a dropout, and the feed-forward
+    """The base of encoder and decoder blocks: their parts, each with a norm and dropout, and the feed-forward
     network. See TransformerEncoderLayer for the arguments."""
 
     _attentions: ClassVar[tuple[str, ...]] = ("self_attn",)
@@ -100,8 +100,8 @@ class TransformerEncoderLayer(_Block):
 
     Args:
         d_model: D. nhead: H. dim_feedforward: the hidden width of the feed-forward network.
-        dropout: of attention weights, of hidden units, and of each part's result.
-        activation: "relu", "gelu" or a function. layer_norm_eps: of the norms.
+        dropout: applied to attention weights, hidden units, and each part's result.
+        activation: "relu", "gelu" or a function. layer_norm_eps: eps of the norms.
         batch_first: inputs are (B, S, D) instead of (S, B, D). bias: whether linear maps and norms have one.
         norm_first: apply norms before the parts instead of after the sums.
 
@@ -144,7 +144,7 @@ class TransformerDecoderLayer(_Block):
         Args:
             tgt_mask: (T, T) or (B H, T, T). memory_mask: (T, S) or (B H, T, S).
             tgt_key_padding_mask: (B, T). memory_key_padding_mask: (B, S).
-            tgt_is_causal, memory_is_causal: the mask is the causal one, or None for it."""
+            tgt_is_causal, memory_is_causal: whether the mask is the causal one, or None for it."""
         tgt_masks = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         memory_masks = (memory_mask, memory_key_padding_mask, memory_is_causal)
         x = self._residual(tgt, self.norm1, lambda x: self._sa_block(x, *tgt_masks))
@@ -163,7 +163,7 @@ class TransformerEncoder(Module):
 
     Args:
         encoder_layer: the block to copy. num_layers: the number of copies. norm: applied last.
-        enable_nested_tensor: return zeros at padded positions where PyTorch skips them: in evaluation, without
+        enable_nested_tensor: return zeros at padded positions when PyTorch skips them: in evaluation, without
             a graph, under a ``src_key_padding_mask`` (and no mask) that pads on the right.
         mask_check: check that the mask pads on the right.
 
@@ -309,7 +309,7 @@ class Transformer(Module):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). Masks are the same as in the encoder and decoder
-        blocks. Raises RuntimeError: widths or batches of ``src`` and ``tgt`` do not fit."""
+        blocks. Raises RuntimeError: widths or batches of ``src`` and ``tgt`` do not match."""
         shapes, at = (tuple(src.shape), tuple(tgt.shape)), 0 if self.batch_first else 1
         problem = ""
         if len(shapes[0]) != len(shapes[1]) or (len(shapes[0]) == 3 and shapes[0][at] != shapes[1][at]):
@@ -328,7 +328,7 @@ class Transformer(Module):
 
 
 def _detect_is_causal_mask(mask: Mask, is_causal: bool | None = None, size: int | None = None) -> bool:
-    """Whether a mask, of bools or numbers, is the causal one, which attention need not read."""
+    """Whether a mask, of bools or numbers, is the causal one, which attention does not need to read."""
     if is_causal is not None:
         return is_causal
     if mask is None or mask.ndim != 2 or mask.shape[0] != mask.shape[1]:

@@ -15,7 +15,7 @@ from .optimizer import ZEROS, Optimizer, Params, Rate, Values, advance, argument
 def plain_step(
     param: Array, grad: Array, exp_avg: Array, exp_avg_sq: Array, largest: Array | None, step: int, options: Values
 ) -> None:
-    """Adam's step number ``step`` (from 1), in place; the kernels "adam" compute the same.
+    """Adam's step number ``step`` (from 1), in place; the "adam" kernels compute the same.
 
     m ← β₁ m + (1 - β₁) g,  v ← β₂ v + (1 - β₂) g²,  θ ← θ - lr m̂ / (√v̂ + ε),  m̂ = m/(1 - β₁ᵗ),  v̂ = v/(1 - β₂ᵗ)"""
     g, (beta1, beta2) = -grad if options.maximize else grad, options.betas
@@ -31,10 +31,10 @@ def plain_step(
 
 
 def numbers(steps: Sequence[int], options: Values) -> tuple[Any, ...]:
-    """The arguments of the kernels "adam" for ``plain_step`` on many parameters at these step numbers (0: no step).
+    """The "adam" kernels' arguments for ``plain_step`` on many parameters at these step numbers (0: no step).
 
     With x = sign · g + decay · θ:  m ← m + rest₁ (x - m),  v ← β₂ v + rest₂ x²,  θ ← shrink · θ - rate · m / (√v + ε'),
-    where m̂ / (√v̂ + ε) = √(1 - β₂ᵗ) / (1 - β₁ᵗ) · m / (√v + ε'). Returns (ε', rate) for each, and the numbers of all.
+    where m̂ / (√v̂ + ε) = √(1 - β₂ᵗ) / (1 - β₁ᵗ) · m / (√v + ε'). Returns (ε', rate) for each, and the shared numbers.
     """
     lr, (beta1, beta2), weight_decay = options.lr, options.betas, options.weight_decay
     rates = {0: (0.0, 0.0)}
@@ -57,7 +57,7 @@ def update_means(exp_avg: Array, exp_avg_sq: Array, g: Array, betas: tuple[float
 class Adam(Optimizer):
     """Steps along the mean of gradients over the root of the mean of their squares: see ``plain_step``.
 
-    ``amsgrad`` takes the root of the largest mean of squares so far.
+    ``amsgrad`` uses the root of the largest mean of squares so far.
 
     >>> w = mg.tensor([5.0], requires_grad=True)
     >>> adam = mg.optim.Adam([w], lr=0.1)

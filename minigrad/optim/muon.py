@@ -1,4 +1,4 @@
-"""Muon (Jordan et al. 2024): orthogonalised momentum, for the matrices inside a network."""
+"""Muon (Jordan et al. 2024): orthogonalised momentum for the matrices inside a network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ORIGINAL, MATCHED = "original", "match_rms_adamw"
 
 def orthogonal(matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 1e-7, steps: int = 5) -> Array:
     """Approximately U Vᵀ of a matrix U S Vᵀ: the Newton-Schulz iteration X ← a X + (b XXᵀ + c (XXᵀ)²) X, which needs
-    only products, moves its singular values close to 1 (0.7 to 1.2, from 5 steps on)."""
+    only products, moves its singular values close to 1 (0.7 to 1.2 after 5 steps or more)."""
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.T if tall else matrix  # XXᵀ is then the smaller of the two products
@@ -34,7 +34,7 @@ def orthogonal(matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 
 
 
 def rate_of(lr: float, shape: tuple[int, ...], adjust: str | None) -> float:
-    """The rate for a matrix of this shape, so that updates of all shapes have about the same size. "original" is
+    """The rate for a matrix of this shape, such that updates of all shapes have about the same size. "original" is
     Jordan's √max(1, rows / columns); "match_rms_adamw" is 0.2 √max(rows, columns), so that each element changes about
     as much as with AdamW at the same rate (Liu et al. 2025, arXiv 2502.16982)."""
     rows, columns = shape
@@ -55,7 +55,7 @@ def muon_step(param: Array, grad: Array, mean: Array, options: Values) -> None:
 
 
 def check_options(lr: Rate, weight_decay: float, momentum: float, ns_steps: int, adjust_lr_fn: str | None) -> None:
-    """Refuse options outside their ranges, in PyTorch's words."""
+    """Reject options outside their ranges, in PyTorch's words."""
     for name, value in (("Learning rate", lr), ("momentum", momentum), ("weight decay", weight_decay)):
         if not float(value) >= 0:
             raise ValueError(f"{name} should be >= 0 but is: {value}")
@@ -69,15 +69,15 @@ class Muon(Optimizer):
     """θ ← θ - lr' · O, O being the orthogonal matrix closest to the momentum: ``orthogonal`` and ``rate_of``.
 
     It is for matrices between hidden layers. Embeddings, the last layer and all vectors need another optimiser;
-    ``MuonWithAdamW`` combines both. PyTorch rounds the iteration to bfloat16, minigrad does not.
+    ``MuonWithAdamW`` combines both. PyTorch rounds the iteration to bfloat16; minigrad does not.
 
     Args:
-        params: matrices. lr: before ``rate_of`` adjusts it. weight_decay: see AdamW.
-        momentum, nesterov: m ← m + (1 - momentum)(g - m); O is closest to m, with ``nesterov`` to g + momentum (m - g).
-        ns_coefficients, eps, ns_steps: of the iteration.
+        params: matrices. lr: the rate before ``rate_of`` adjusts it. weight_decay: see AdamW.
+        momentum, nesterov: m ← m + (1 - momentum)(g - m); O is closest to m (``nesterov``: g + momentum (m - g)).
+        ns_coefficients, eps, ns_steps: the iteration's parameters.
         adjust_lr_fn: "original" (also None) or "match_rms_adamw".
 
-    Raises ValueError: an option outside its range, or a parameter that is no matrix; RuntimeError: a complex one."""
+    Raises ValueError: an option outside its range, or a parameter that is not a matrix; RuntimeError: a complex one."""
 
     _refusal = "Muon only supports 2D parameters whereas we found a parameter with size: {size}"
 
@@ -137,8 +137,8 @@ class MuonWithAdamW(Muon, AdamW):
 
         MuonWithAdamW([{"params": matrices, "muon": True}, {"params": rest}], lr=5e-3, betas=(0.9, 0.98))
 
-    Muon's rate is adjusted so that its updates have AdamW's size ("match_rms_adamw"). Both have ``lr`` and
-    ``weight_decay``; ``betas`` and ``eps`` are AdamW's, ``momentum``, ``ns_steps`` and errors Muon's."""
+    Muon's rate is adjusted so that its updates have AdamW's size ("match_rms_adamw"). Both use ``lr`` and
+    ``weight_decay``; ``betas`` and ``eps`` are AdamW's; ``momentum``, ``ns_steps`` and errors are Muon's."""
 
     _refusal = "Muon is for matrices, but a parameter has the size {shape}"
 

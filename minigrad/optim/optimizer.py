@@ -1,4 +1,4 @@
-"""Optimizer: groups of parameters, each with its options, and a state for each parameter."""
+"""Optimizer: parameter groups, each with its options, and a state for each parameter."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ required = _Required()
 
 
 def plain_options(group: Group) -> Values:
-    """A group's options as attributes, with Python's numbers: NumPy's would change the dtype of an array."""
+    """A group's options as attributes, with Python numbers: NumPy scalars could change an array's dtype."""
     return Values(**{k: _plain(v) for k, v in group.items() if k not in ("params", "param_names")})
 
 
@@ -67,7 +67,7 @@ _keep_freed = functools.cache(memory.keep_freed)
 
 
 def _with_hooks(step: Step) -> Step:
-    """Run the hooks around a class's ``step``, but not around the ``step`` that it calls by ``super()``."""
+    """Run the hooks around a class's ``step``, but not around the ``step`` that it calls via ``super()``."""
 
     @functools.wraps(step)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -100,9 +100,9 @@ class Optimizer:
     state)``, which changes arrays in place. Its ``__init__`` passes ``checked(locals())`` to the base. Alternatively it
     defines all of ``step(closure)``.
 
-    Options that all optimisers share, and their docstrings leave out:
+    Options that all optimisers share and their docstrings omit:
         lr: the learning rate, a number or a tensor of one element.
-        betas: the decay of the running means of the gradient and of its square; in [0, 1).
+        betas: the decay rates of the running means of the gradient and its square; in [0, 1).
         eps: a small number that avoids division by 0.
         weight_decay: an L2 penalty: weight_decay · θ is added to the gradient. With ``decoupled_weight_decay``
             θ ← (1 - lr · weight_decay) θ before the step instead (Loshchilov and Hutter 2019).
@@ -110,7 +110,7 @@ class Optimizer:
         foreach, capturable, fused: accepted for PyTorch's signature, but ignored. differentiable: only False.
 
     Args:
-        params: parameters, (name, parameter) pairs, or dicts {"params": [...], "lr": ...} of groups.
+        params: parameters, (name, parameter) pairs, or group dicts {"params": [...], "lr": ...}.
         defaults: the options of groups that do not set them.
 
     Attributes:
@@ -121,8 +121,8 @@ class Optimizer:
     missing; no parameters, some in two groups or with a history, names for only some of them; NotImplementedError:
     ``differentiable=True``: steps are not recorded."""
 
-    # The initial state: a number makes a 0-D tensor; ZEROS makes zeros of the parameter's shape, and so does the name
-    # of an option, if it is set.
+    # The initial state: a number makes a 0-D tensor; ZEROS makes zeros in the parameter's shape, as does an option's
+    # name, if that option is set.
     _state: ClassVar[Mapping[str, float | str]] = {}
     _kernel: ClassVar[str] = ""  # changes many parameters at once, if the backend has it
     _opt_called = False
@@ -157,7 +157,7 @@ class Optimizer:
             )
         for group in entries if isinstance(entries[0], dict) else [{"params": entries}]:
             self.add_param_group(group)
-        _keep_freed()  # a training begins
+        _keep_freed()  # a training run begins
 
     @functools.cached_property
     def _hooks(self) -> defaultdict[str, dict[int, Callable[..., Any]]]:
@@ -174,7 +174,7 @@ class Optimizer:
                 group.setdefault(name, value)
         numbers = [name for name, start in self._state.items() if not isinstance(start, str)]
         for values in self.state.values():
-            for name in numbers:  # older files hold plain numbers
+            for name in numbers:  # older files contain plain numbers
                 if name in values and not isinstance(values[name], Tensor):
                     values[name] = scalar(values[name])
 
@@ -234,7 +234,7 @@ class Optimizer:
     def step(self, closure: Closure | None = None) -> Any:
         """Change every parameter that has a gradient.
 
-        First calls ``closure``, if any, which recomputes the loss and its gradients, and returns its result.
+        It first calls ``closure``, if any, to recompute the loss and its gradients, and returns the closure's result.
 
         >>> w = mg.ones(1, requires_grad=True)
         >>> sgd = mg.optim.SGD([w], lr=0.1)
@@ -257,7 +257,7 @@ class Optimizer:
 
     @contextmanager
     def _in_float32(self, params: list[Tensor]) -> Iterator[None]:
-        """Convert 16-bit parameters, their gradients and states to float32, and at the end round them back in place."""
+        """Convert 16-bit parameters, their gradients and states to float32, and round them back in place at the end."""
         narrow = [p for p in params if p.array.itemsize == 2 and is_half(p.array.dtype)]
         if not narrow:
             yield
@@ -282,7 +282,7 @@ class Optimizer:
             yield
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
-        """Change parameters of a group, all together if there is a kernel."""
+        """Change a group's parameters, all together if there is a kernel."""
         options = plain_options(group)
         names = self._names(options)
         has_kernel = self._kernel and together(self._kernel, params) is not None
@@ -296,7 +296,7 @@ class Optimizer:
         """Change the parameters that the kernel takes, and return the others."""
         return params
 
-    _numbers = staticmethod(parts)  # the array that the rule gets: real and imaginary parts, separately
+    _numbers = staticmethod(parts)  # the array that the rule gets: real and imaginary parts separately
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         """The rule: change the parameter and the arrays of its state in place."""
@@ -355,7 +355,7 @@ class Optimizer:
         return numbers, [{**own, "params": each} for own, each in zip(options, params, strict=True)]
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Load options and state, also PyTorch's. Tensors are copied to the parameters' dtypes and devices. Raises
+        """Load options and state, including PyTorch's. Tensors are copied to the parameters' dtypes and devices. Raises
         ValueError, and changes nothing, if the number of groups, or of parameters in a group, differs."""
         loaded = self._passed("load_pre", dict(state_dict))
         groups = copy.deepcopy(list(loaded["param_groups"]))
@@ -382,7 +382,7 @@ class Optimizer:
             hook(self)
 
     def _passed(self, hooks: str, state_dict: dict[str, Any]) -> dict[str, Any]:
-        """The state dict after all hooks, each of which may replace it."""
+        """The state dict after all hooks have run; each may replace it."""
         for hook in self._hooks[hooks].values():
             changed = hook(self, state_dict)
             state_dict = state_dict if changed is None else changed
@@ -435,7 +435,7 @@ def together(name: str, params: Sequence[Tensor]) -> Any:
 
 
 def scalar(value: float) -> Tensor:
-    """A number of the state, in PyTorch's form: a 0-D tensor, float32 unless the default is float64."""
+    """A number in the state, in PyTorch's form: a 0-D tensor, float32 unless the default is float64."""
     kind = np.float64 if dt.get_default_dtype() is dt.float64 else np.float32
     return wrap(np.array(value, kind))
 
@@ -498,6 +498,6 @@ def checked(local: dict[str, Any], first: str = "") -> dict[str, Any]:
 
 
 def check(fits: Any, label: str, value: Any) -> None:
-    """Refuse an option that does not fit, in PyTorch's words."""
+    """Reject an invalid option, in PyTorch's words."""
     if not fits:
         raise ValueError(f"Invalid {label}: {value}")

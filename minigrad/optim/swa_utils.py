@@ -48,8 +48,8 @@ def get_swa_multi_avg_fn() -> Averages:
 
 @no_grad()
 def move_means(means: Sequence[Tensor], new: Sequence[Tensor], weight: float) -> None:
-    """mean ← mean + weight · (new - mean), in place, for all floating-point tensors; others are copied. This is a step
-    of gradient descent on ½ |mean - new|², so SGD's kernel changes many tensors together."""
+    """mean ← mean + weight · (new - mean), in place, for floating-point tensors; others are copied. This is a
+    gradient descent step on ½ |mean - new|², so SGD's kernel changes many tensors together."""
     changed = [False] * len(means)
     if weight < 0.5 and (kernel := together("sgd", means)):
         many = kernel.Many([(m.array, n.array) for m, n in zip(means, new, strict=True)])
@@ -79,8 +79,8 @@ class AveragedModel(Module):
 
     Args:
         model: the model to copy. device: where to keep the copy; the model's if None.
-        avg_fn: computes the next mean from (mean, new, count so far); the plain mean of all if None.
-        multi_avg_fn: the same for lists of tensors, in place; AssertionError together with ``avg_fn``.
+        avg_fn: computes the next mean from (mean, new, count so far); None means the plain mean.
+        multi_avg_fn: the same for lists of tensors, in place; raises AssertionError together with ``avg_fn``.
         use_buffers: also average the buffers; they are copied otherwise."""
 
     n_averaged: Tensor

@@ -1,7 +1,7 @@
 """ZeroRedundancyOptimizer: each rank keeps the optimiser's state of only its share of the parameters.
 
 Rajbhandari et al. 2020, "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", stage 1. All ranks have
-all gradients (of DistributedDataParallel); each updates its share, and sends the new weights to the others.
+all gradients (from DistributedDataParallel); each updates its share and sends the new weights to the others.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from .optimizer import Group, Optimizer, Params
 
 
 class ZeroRedundancyOptimizer(Optimizer):
-    """Updates a share of the parameters with another optimiser, and gets the others from the ranks that update them.
+    """Updates a share of the parameters with another optimiser, and receives the rest from the ranks that update them.
     Each parameter of a group, the largest first, goes to the rank with the smallest share, as in PyTorch.
 
     Args:
         params: see ``Optimizer``; the same on all ranks.
         optimizer_class, defaults: the optimiser of each share, and its options.
-        process_group: None for all ranks.
-        parameters_as_bucket_view: ignored: weights are sent from their own memory. overlap_with_ddp: only False.
+        process_group: the ranks; None for all.
+        parameters_as_bucket_view: ignored, as weights are sent from their own memory. overlap_with_ddp: only False.
 
     The attribute ``optim`` is the inner optimiser, which sees only the gradients of this rank's share. Raises
-    ValueError: ``init_process_group`` was not called; TypeError: ``optimizer_class`` is no optimiser;
+    ValueError: ``init_process_group`` was not called; TypeError: ``optimizer_class`` is not an optimiser;
     NotImplementedError: ``overlap_with_ddp=True``."""
 
     def __init__(
@@ -65,10 +65,10 @@ class ZeroRedundancyOptimizer(Optimizer):
             self._owners[p] = rank = loads.index(min(loads))
             loads[rank] += p.array.size
             if rank != self.process_group.number:
-                self.state.pop(p, None)  # some optimisers create it at once
+                self.state.pop(p, None)  # some optimisers create it immediately
 
     def step(self, closure: Any = None) -> Any:
-        """Update this rank's share, and get the others; all ranks must call it. ``closure``: see ``Optimizer``."""
+        """Update this rank's share, and receive the others; all ranks must call it. ``closure``: see ``Optimizer``."""
         loss = None if closure is None else closure()
         gradients = {p: p._grad for p, rank in self._owners.items() if rank != self.process_group.number}
 
@@ -103,7 +103,7 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """The whole state, in the form of ``optimizer_class``. Raises RuntimeError: ``consolidate_state_dict`` was not
-        called on all ranks before, or gave the state to another rank."""
+        called on all ranks beforehand, or sent the state to another rank."""
         if self._whole is None:
             rank = self.process_group.number
             raise RuntimeError(

@@ -1,6 +1,6 @@
 """Sums of a profile's events: by name, in PyTorch's ``EventList`` and ``FunctionEventAvg``; and by module, where each
-nanosecond counts in one row, in the column forward or backward (in neither, for the optimiser and data loading).
-Exports for other programs: stacks, and a trace in Chromium's format, with PyTorch's names."""
+nanosecond counts in one row, as forward or backward (or neither, for the optimiser and data loading).
+Exports for other programs: stacks, and a trace in Chromium's format with PyTorch's names."""
 
 from __future__ import annotations
 
@@ -135,13 +135,13 @@ class FunctionEventAvg:
 
 
 def attribute(name: str) -> str:
-    """The name here of one of PyTorch's attributes: a device's times are the program's, which has waited for it."""
+    """The name here for one of PyTorch's attributes: a device's times are the program's, which has waited for it."""
     device = next((device for device in _DEVICES if device in name), "")
     return name.replace(f"self_{device}", "self_cpu_").replace(device, "cpu_") if device else name
 
 
 class EventList(list[Any]):
-    """A list of events (``profile.events()``) or of their averages (``profile.key_averages()``), of a recorder.
+    """A list of events (``profile.events()``) or of their averages (``profile.key_averages()``), from a recorder.
     ``columns`` lists the table's optional columns: "memory", "shapes", "stack", "flops"."""
 
     def __init__(self, events: Iterable[Any] = (), columns: Iterable[str] = (), recorder: Any = None) -> None:
@@ -161,8 +161,8 @@ class EventList(list[Any]):
     def key_averages(
         self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Sums by name, for modules by class; optionally also by the shapes of the arguments, or by that many stack
-        lines, the innermost first. minigrad's ops have no overloads."""
+        """Sums by name, or by class for modules; optionally also by argument shapes, or by that many stack lines,
+        innermost first. minigrad's ops have no overloads."""
         groups: dict[Any, FunctionEventAvg] = {}
         for event in self:
             shapes = str(event.input_shapes) if group_by_input_shapes else ""
@@ -198,10 +198,10 @@ class EventList(list[Any]):
         """The events as a table of text, with ``header`` above it. Raises ValueError: an unknown argument.
 
         Args:
-            sort_by: one of ``SORT_KEYS``, the largest first; None keeps the order.
-            row_limit: the maximum number of rows; -1 for all. max_..._column_width: cut longer texts; None cuts none.
+            sort_by: one of ``SORT_KEYS``, largest first; None keeps the order.
+            row_limit: the maximum number of rows; -1 for all. max_..._column_width: truncate longer texts unless None.
             top_level_events_only: only events that are not nested in another.
-            time_unit: "s", "ms" or "us"; None chooses by the size.
+            time_unit: "s", "ms" or "us"; None chooses by magnitude.
         """
         rows = [e for e in self if not (top_level_events_only and getattr(e, "cpu_parent", None))]
         columns = self._columns(time_unit, max_name_column_width, max_shapes_column_width, max_src_column_width)
@@ -233,7 +233,7 @@ class EventList(list[Any]):
         write_chrome_trace(path, self.recorder)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
-        """``profile.export_stacks``: a line for each stack, outermost first, and its time in whole µs."""
+        """``profile.export_stacks``: a line for each stack, outermost call first, with its time in whole µs."""
         if metric not in _STACK_METRICS:
             raise ValueError(f"metric is one of {', '.join(_STACK_METRICS)}, not {metric!r}")
         times: Counter[str] = Counter()
@@ -252,7 +252,7 @@ class Row:
     """A module. Times are in µs; "self" excludes its submodules."""
 
     key: str  # its path, or a name in brackets for events outside modules
-    calls: int = 0  # in the forward
+    calls: int = 0  # in the forward pass
     forward: float = 0.0
     self_forward: float = 0.0
     backward: float = 0.0
@@ -263,7 +263,7 @@ class Row:
     memory: int = 0  # growth of the memory in use in the forward pass, if recorded
 
     def add(self, event: Event, itself: bool = True) -> None:
-        """Add an event of this module, or of a submodule, without its nested events."""
+        """Add an event of this module or a submodule, without its nested events."""
         time = event.self_cpu_time_total
         for name in ("total", event.phase) if event.phase in ("forward", "backward") else ("total",):
             for column in (name, f"self_{name}") if itself else (name,):
@@ -273,7 +273,7 @@ class Row:
 
 
 class Breakdown(list[Row]):
-    """The rows of ``profile.by_module()``, which ran for ``profiled`` µs; ``memory`` adds a column of memory kept."""
+    """The rows of ``profile.by_module()``; the profile ran for ``profiled`` µs. ``memory`` adds a memory column."""
 
     def __init__(self, rows: Iterable[Row], profiled: float, memory: bool) -> None:
         super().__init__(rows)
@@ -290,8 +290,8 @@ class Breakdown(list[Row]):
     def table(
         self, sort_by: str | None = None, row_limit: int = -1, header: str | None = None, time_unit: str | None = None
     ) -> str:
-        """The rows as a table of text; see ``EventList.table``. ``sort_by`` is a column of ``Row``, the largest first;
-        None keeps modules in the order of their tree."""
+        """The rows as a table of text; see ``EventList.table``. ``sort_by`` is a column of ``Row``, largest first;
+        None keeps modules in tree order."""
         whole, on = (format_time(us, time_unit) for us in (self.self_cpu_time_total, self.profiled))
         foot = f"Time of all events: {whole} of the {on} that the profile was on"
         return format_rows(self._columns(time_unit), self, sort_by, _ROW_KEYS, row_limit, foot, header)
@@ -315,7 +315,7 @@ class Breakdown(list[Row]):
 
 
 def by_module(events: Iterable[Event], depth: int | None) -> list[Row]:
-    """A row per called module, parents first, and per kind of other event. ``depth``: see ``profile.by_module``."""
+    """One row per called module, parents first, and per other kind of event. ``depth``: see ``profile.by_module``."""
     rows: dict[str, Row] = {}
     with_events: set[str] = set()
     for event in events:

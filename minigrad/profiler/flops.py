@@ -1,4 +1,4 @@
-"""Estimates of the multiplications and additions of an op, as in PyTorch, for the ops that take most of a model's time.
+"""Estimates of an op's multiplications and additions, as in PyTorch, for the ops that take most of a model's time.
 Ops that are only passes over memory are left out."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PRODUCTS: dict[str, Callable[..., int]] = {
     "convolve": lambda out, x, weight, *_: prod(out) * prod(weight[1:]),
     # each element of y times the weight of its channel
     "convolve_back": lambda out, y, weight, *_: prod(y) * prod(weight[1:]),
-    # the product with the rows of weight, (V, D), that gives the logits
+    # the product with the rows of weight, (V, D), that yields the logits
     "linear_cross_entropy": lambda out, x, weight, *_: prod(x) * weight[0],
     # both products, without the softmax between them
     "scaled_dot_product_attention": lambda out, q, k, v, *_: prod(q[:-1]) * k[-2] * (q[-1] + v[-1]),

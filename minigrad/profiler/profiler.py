@@ -1,4 +1,4 @@
-"""``profile`` with its helpers: schedules, labels for parts of the program, handlers of finished traces."""
+"""``profile`` and its helpers: schedules, labels for parts of the program, and handlers for finished traces."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def schedule(
     steps, and repeat.
 
     Args:
-        wait, warmup, active: the numbers of steps. repeat: the number of rounds; 0 for as long as the program runs.
+        wait, warmup, active: the numbers of steps. repeat: the number of rounds; 0 for no limit.
         skip_first: steps before the first round. skip_first_wait: 1 leaves out the ``wait`` of the first round.
 
     Raises ValueError: a negative number, or no active step.
@@ -94,7 +94,7 @@ def supported_activities() -> set[ProfilerActivity]:
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[profile], None]:
-    """For ``on_trace_ready``: write each trace to a separate file in a folder, which is created if necessary. Names
+    """For ``on_trace_ready``: write each trace to a separate file in a folder, created if necessary. File names
     begin with ``worker_name``, by default the host's name and the process id. Raises RuntimeError if the folder cannot
     be created."""
 
@@ -111,7 +111,7 @@ def tensorboard_trace_handler(
 
 
 class record_function(ContextDecorator):
-    """A label for a part of a program, as a ``with`` statement or a decorator. ``args`` is stored, but not used."""
+    """A label for a part of a program, as a ``with`` statement or a decorator. ``args`` is stored but not used."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args
@@ -139,20 +139,20 @@ class profile:
         p.export_chrome_trace("trace.json")
 
     Args:
-        activities: CPU, CUDA or both; by default all available. With CUDA the profile waits for the GPU at both ends of
-            every event; without it, times are of the launches.
+        activities: CPU, CUDA or both; by default all available. With CUDA, the profile waits for the GPU at both ends
+            of every event; without it, times are those of the launches.
         schedule: which steps to record; the program calls ``step()`` after each. By default all of them.
         on_trace_ready: called with the profile after each round of the schedule, and at the end.
         record_shapes: record the shapes of arguments.
-        profile_memory: record how much the memory in use grew in each event, including temporary arrays; with CUDA the
-            memory allocated from CuPy's pool.
+        profile_memory: record how much the memory in use grew in each event, including temporary arrays; with CUDA,
+            the memory allocated from CuPy's pool.
         with_stack: record the lines of the program that called each op; a backward node has its forward op's lines.
         with_flops: count multiplications and additions of matrix products, convolutions, attention, add and mul.
         with_modules: record calls of modules (PyTorch's default is False).
         acc_events: keep the events of earlier rounds of the schedule.
         use_cuda: PyTorch's older form of ``activities``. The other arguments are ignored.
 
-    Recording costs a few µs of Python per event, which count in the self time of the surrounding event. While no
+    Recording costs a few µs of Python per event, which count towards the surrounding event's self time. While no
     profile is on, there is no overhead.
     """
 
@@ -216,14 +216,14 @@ class profile:
         self._go_on_with(None)
 
     def step(self) -> None:
-        """Advance the schedule to the program's next step. Raises RuntimeError if the profile is off."""
+        """Advance the schedule by one step of the program. Raises RuntimeError if the profile is off."""
         if self.current_action is None:
             raise RuntimeError("call step() between start() and stop(), or in the with block")
         self.step_num += 1
         self._go_on_with(self.schedule(self.step_num))
 
     def _go_on_with(self, action: ProfilerAction | None) -> None:
-        """Change from the last step's action to ``action``; None for the end."""
+        """Change from the last step's action to ``action``; None ends the profile."""
         if self._step is not None:
             self._step.__exit__()
             self._step = None
@@ -279,7 +279,7 @@ class profile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """The events added up by name, and modules by class; see ``EventList.key_averages``."""
+        """Events summed by name, and modules by class; see ``EventList.key_averages``."""
         return self.events().key_averages(group_by_input_shape, group_by_stack_n)
 
     def total_average(self) -> FunctionEventAvg:
@@ -301,7 +301,7 @@ class profile:
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
         """Write all events as a Chrome trace, which ui.perfetto.dev and chrome://tracing show as a timeline:
-        arrows lead from each op to its backward. A path that ends in ".gz" is compressed. Raises OSError."""
+        arrows lead from each op to its backward node. A path that ends in ".gz" is compressed. Raises OSError."""
         write_chrome_trace(path, self._finished(), self._metadata)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
@@ -310,7 +310,7 @@ class profile:
         self.events().export_stacks(path, metric)
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Add a text to the traces' metadata."""
+        """Add text to the traces' metadata."""
         self._metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:

@@ -43,10 +43,10 @@ class Row:
     calls: int | None = None  # how often it ran; None if the model was not called
     inputs: tuple[Shape, ...] = ()  # the shapes of the tensors of its first call
     outputs: tuple[Shape, ...] = ()
-    parameters: int = 0  # elements; shared ones count for the first module
+    parameters: int = 0  # elements; shared ones count towards the first module
     trainable: int = 0
     shared: bool = False  # whether earlier modules had counted all its parameters
-    multiply_adds: int = 0  # of the matrix products in it; elementwise ops are not counted
+    multiply_adds: int = 0  # in its matrix products; elementwise ops are not counted
     kept: int = 0  # bytes that its ops save for the backward pass, without the model's parameters and inputs
     children: list[Row] = field(default_factory=list, repr=False)
 
@@ -59,7 +59,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Total:
-    """Totals of the whole model: parameters, bytes, multiply-adds, and the bytes kept for the backward pass."""
+    """Totals for the whole model: parameters, bytes, multiply-adds, and the bytes saved for the backward pass."""
 
     parameters: int
     trainable: int
@@ -71,7 +71,7 @@ class Total:
 
 
 def _lines(row: Row, depth: int | None, times: int = 1, name: str = "") -> Iterator[tuple[str, dict[str, str]]]:
-    """The name and the texts, by column, of each line: one row, or several equal ones as "0 … 11"."""
+    """The name and column texts of each line: one row, or several equal ones as "0 … 11"."""
     parameters = f"{row.parameters:,}" if row.parameters else "--"
     if row.parameters and row.trainable < row.parameters:
         parameters += " partly frozen" if row.trainable else " frozen"
@@ -89,7 +89,7 @@ def _lines(row: Row, depth: int | None, times: int = 1, name: str = "") -> Itera
     yield "  " * row.depth + (name or row.path.rpartition(".")[2] or row.kind), texts
     if depth is not None and row.depth >= depth:
         return
-    # Adjacent rows that may be one line: numbered modules of the same structure, shapes and numbers.
+    # Adjacent rows that may share a line: numbered modules of the same structure, shapes and numbers.
     keys = {id(r): _structure(r) if r.path.rpartition(".")[2].isdigit() else id(r) for r in row.children}
     for rows in ([*group] for _, group in groupby(row.children, lambda r: keys[id(r)])):
         own = [child.path.rpartition(".")[2] for child in rows]
@@ -129,16 +129,16 @@ def summary(
         minigrad.summary(model, input_size=(1, 3, 32, 32))
 
     The model is called once, with gradients, in its current mode, and its state is restored. Without inputs it is not
-    called, and the table has only parameters. The result prints itself, and has its numbers in ``rows`` and ``total``.
+    called, and the table has only parameters. The result prints itself; its numbers are in ``rows`` and ``total``.
 
     Args:
         inputs, kwargs: the arguments of the call. A single tuple of integers is a shape.
-        input_size: instead, a shape with the batch, or a list of shapes: of random numbers, or zeros of an integer
-            dtype.
-        dtypes: of ``input_size``: one for all shapes, or one for each; the default dtype if None.
+        input_size: instead, a shape including the batch, or a list of shapes, to fill with random numbers, or with
+            zeros for an integer dtype.
+        dtypes: for ``input_size``: one for all shapes, or one for each; the default dtype if None.
         depth: how many nested levels the table shows; all if None. Repeated modules are one row, "0 … 11".
 
-    Raises TypeError: no module, or inputs given in two ways. ValueError: an invalid shape, dtype or depth.
+    Raises TypeError: not a module, or inputs given in two ways. ValueError: an invalid shape, dtype or depth.
     """
     if not isinstance(model, Module):
         raise TypeError(f"summary takes a module (nn.Module), not {type(model).__name__}")
@@ -179,7 +179,7 @@ class Summary:
 
     def text(self, width: int | None = None) -> str:
         """The table, at most ``width`` characters wide if possible; by default the terminal's width. If lines are too
-        long, columns are left out and the first is cut."""
+        long, columns are dropped and the first is truncated."""
         width = shutil.get_terminal_size((WIDE, 24)).columns if width is None else width
         labels, texts = zip(*_lines(self.root, self.depth), strict=True)
         columns = {name: [line[name] for line in texts] for name in texts[0]}
@@ -215,7 +215,7 @@ def _is_shape(value: Any) -> bool:
 
 
 def _made(model: Module, sizes: Sequence[Any], dtypes: Any) -> tuple[Any, ...]:
-    """Inputs of these shapes, on the device of the model."""
+    """Inputs of these shapes, on the model's device."""
     shapes = [tuple(sizes)] if _is_shape(sizes) else list(sizes) if isinstance(sizes, list | tuple) else []
     if not shapes or not all(map(_is_shape, shapes)):
         raise ValueError(

@@ -10,11 +10,11 @@ _GAP = "  "
 _BINARY = ("B", "KB", "MB", "GB", "TB")
 _DECIMAL = ("", "K", "M", "G", "T", "P")
 _UNITS = {"s": 1e-6, "ms": 1e-3, "us": 1.0}
-Columns = Iterable[tuple[str, Callable[[Any], str]]]  # each column's head, and its text for a row
+Columns = Iterable[tuple[str, Callable[[Any], str]]]  # each column's heading, and its text for a row
 
 
 def format_time(us: float, unit: str | None = None) -> str:
-    """A time in µs as "1.500ms"; in ``unit`` ("s", "ms", "us") if given. Raises ValueError: another unit."""
+    """A time in µs as "1.500ms"; in ``unit`` ("s", "ms", "us") if given. Raises ValueError: any other unit."""
     symbol = unit or ("s" if us >= 1e6 else "ms" if us >= 1e3 else "us")
     if symbol not in _UNITS:
         raise ValueError(f"time_unit must be 's', 'ms', 'us' or None, not {unit!r}")
@@ -46,7 +46,7 @@ def _scaled(count: float, step: int, units: Sequence[str]) -> tuple[float, str]:
 
 
 def cut(text: str, width: int | None) -> str:
-    """A text of at most ``width`` characters; None for any length."""
+    """A text truncated to ``width`` characters; None for any length."""
     return text if width is None or len(text) <= width else f"{text[: max(0, width - 3)]}..."
 
 
@@ -75,7 +75,7 @@ def format_table(
     title: str | None = None,
     left: int = 1,
 ) -> str:
-    """The rows under their heads, the first ``left`` columns left-aligned; ``title`` above, ``foot`` below."""
+    """The rows under their headings, the first ``left`` columns left-aligned; ``title`` above, ``foot`` below."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
 
     def line(texts: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The events of a profile: an event's parent is the one that was open in its thread when it began. The recorder
+"""The events of a profile: an event's parent is the event that was open in its thread when it began. The recorder
 observes the ops, nodes and spans that the engine announces. An event's *self* time excludes its children; the self
 times of an event and all its descendants add up to its time."""
 
@@ -46,7 +46,7 @@ class Event:
 
     name: str  # of the call: "add", "AddBackward0", "Net.fc1", "Optimizer.step#Adam.step"
     kind: str  # OP, NODE (in backward), WALK (``backward`` itself), MODULE, USER (a label) or STEP (optimiser, loader)
-    cpu_parent: Event | None  # the event around it
+    cpu_parent: Event | None  # the enclosing event
     op: Any = None  # the op; for a MODULE the name of its class
     forward: Event | None = None  # for a backward node, the event that recorded it
     thread: int = 0  # the system's number of its thread
@@ -68,7 +68,7 @@ class Event:
     is_async = is_remote = False
 
     def __post_init__(self) -> None:
-        """Take place and phase from the parent, unless the kind determines them."""
+        """Inherit place and phase from the parent, unless the kind determines them."""
         kind, forward, parent = self.kind, self.forward, self.cpu_parent
         if parent is not None:
             self.place, self.phase = parent.place, parent.phase
@@ -87,7 +87,7 @@ class Event:
 
     @property
     def key(self) -> str:
-        """The name by which events are added up: modules by class, all steps together."""
+        """The name by which events are summed: modules by class, all steps together."""
         if self.kind == MODULE:
             return f"nn.Module: {self.op}"
         return "ProfilerStep*" if self.name.startswith("ProfilerStep#") else self.name
@@ -105,7 +105,7 @@ class Event:
 
     @property
     def is_outermost(self) -> bool:
-        """Whether it is an op or a backward node that no other called: results are counted only once."""
+        """Whether it is an op or a backward node that no other called, so that results are counted only once."""
         return self.kind in (OP, NODE) and (self.cpu_parent is None or self.cpu_parent.kind not in (OP, NODE))
 
     @property
@@ -145,12 +145,12 @@ class _Thread(threading.local):
 
 
 class Recorder(Observer):
-    """The events of a profile, from all threads; ``parts`` lists the data to record besides names and times."""
+    """The events of a profile, from all threads; ``parts`` lists the data to record in addition to names and times."""
 
     def __init__(self, clock: Callable[[], int], memory: Callable[[], int] | None, parts: Set[str]) -> None:
         self.clock, self.memory, self.parts = clock, memory, parts
         self.events: list[Event] = []  # in the order in which they began
-        self.over = False  # threads with other observers may still send events
+        self.over = False  # threads that have other observers may still send events
         self.lasted = 0  # duration in ns, set when the profile ends
         self._began = perf_counter_ns()
         self._recorded: WeakKeyDictionary[Node, Event] = WeakKeyDictionary()  # the event that recorded each node
@@ -192,7 +192,7 @@ class Recorder(Observer):
                 return
 
     def _close_innermost(self, kind: str, op: Any) -> Event | None:
-        """End this thread's innermost open event of a kind and op; None if it does not exist."""
+        """End this thread's innermost open event of a kind and op; None if there is none."""
         event = next((e for e in reversed(self._thread.events) if e.kind == kind and e.op is op), None)
         if event is not None:
             self.close(event)
@@ -213,7 +213,7 @@ class Recorder(Observer):
 
     def applied(self, op: Any, args: tuple[Any, ...], result: Any, node: Any) -> None:
         event = self._close_innermost(OP, op)
-        if event is None:  # the profile has begun since
+        if event is None:  # the profile has begun meanwhile
             return
         if node is not None:
             self._recorded[node], event.sequence_nr = event, node.order

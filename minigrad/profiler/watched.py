@@ -1,4 +1,4 @@
-"""Running a model to inspect it: its state is restored afterwards, and its modules get names while it runs."""
+"""Running a model to inspect it: its modules get names while it runs, and its state is restored afterwards."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def untouched(model: Module | None) -> Iterator[None]:
 @contextmanager
 def around_calls(before: Callable[..., Any] | None, after: Callable[..., Any]) -> Iterator[None]:
     """Call ``before(module, args, kwargs)`` and ``after(module, args, kwargs, result)`` around each call of a module in
-    this thread, innermost of the hooks; like a hook's, their results replace arguments and result."""
+    this thread, inside all hooks; like hooks, their results replace the arguments and the result."""
     thread = threading.get_ident()
 
     def here(function: Callable[..., Any]) -> hooks.Hook:
@@ -57,13 +57,13 @@ def around_calls(before: Callable[..., Any] | None, after: Callable[..., Any]) -
 
 
 def memory_of(value: Any) -> list[Any]:
-    """The arrays whose memory a value, and everything in it, keeps alive."""
+    """The arrays whose memory a value and its contents keep alive."""
     arrays = (getattr(leaf, "array", leaf) for leaf in tree_leaves(value))  # a tensor's, or a Function's result
     return [owner(array) for array in arrays if hasattr(array, "nbytes") and hasattr(array, "strides")]
 
 
 class ModuleNames:
-    """The paths of modules: "encoder.layers.0" in ``root``; without a root they begin with a class, "Net.encoder"."""
+    """The paths of modules: "encoder.layers.0" in ``root``; without a root they begin with a class: "Net.encoder"."""
 
     def __init__(self, root: Module | None = None) -> None:
         self._paths: dict[int, str] = {}
@@ -72,7 +72,7 @@ class ModuleNames:
             self._enter(root, "")
 
     def path(self, module: Module, place: str) -> str:
-        """The path of a module called by the module at ``place`` ("" for none); if not registered, by its class."""
+        """The path of a module called by the module at ``place`` ("" for none); if unregistered, named by its class."""
         if id(module) not in self._paths:
             kind = f"{place}.{type(module).__name__}" if place else type(module).__name__
             root, count = kind, 2

@@ -1,9 +1,9 @@
 """Saving and loading: ``save`` and ``load``, their file formats, and the names that files may use.
 
 A path that ends in ".safetensors" gets a safetensors file, whose metadata describes the structure (``tree.py``): any
-reader of safetensors can read a state dict. Other paths get PyTorch's archive (``archive_writer.py``), which also holds
-pickled objects. Loading detects the format from the content, and runs no code from a file, unless the caller trusts it
-and passes ``weights_only=False``.
+reader of safetensors can read a state dict. Other paths get PyTorch's archive (``archive_writer.py``), which can also
+contain pickled objects. Loading detects the format from the content and runs no code from a file, unless the caller
+trusts it and passes ``weights_only=False``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ += ["save", "save_file"]
 
 _KEY = "minigrad"
 _VERSION = 2
-_LONGEST_TREE = 50_000_000  # characters; a safetensors header holds twice as many bytes
+_LONGEST_TREE = 50_000_000  # characters; a safetensors header can have twice as many bytes
 
 
 def save(
@@ -45,15 +45,15 @@ def save(
 
     Args:
         obj: anything. Nested dicts, lists, tuples, sets, tensors, Parameters, NumPy arrays, numbers, text, bytes,
-            dtypes, devices, sizes and namespaces are written as data. An object that holds anything else (a module) is
-            pickled, and ``load`` needs ``weights_only=False`` or its classes among ``safe_globals``. Tensors that share
-            memory, and views of it, are written once, and share it again after loading.
+            dtypes, devices, sizes and namespaces are written as data. An object that contains anything else (a module)
+            is pickled, and ``load`` needs ``weights_only=False`` or its classes among ``safe_globals``. Memory that
+            several tensors or views share is written once, and they share it again after loading.
         f: a path, which is replaced atomically, or a binary file object. Data is written as a safetensors file if the
             path ends in ".safetensors", else as an archive that ``torch.load`` reads.
-        pickle_module, pickle_protocol: for pickling; by default Python's, and 2 for data, 5 for other objects.
+        pickle_module, pickle_protocol: for pickling; by default Python's, with protocol 2 for data, 5 for the rest.
 
     Raises pickle.PicklingError, TypeError, AttributeError: a part cannot be pickled, such as a lambda; TypeError: a
-    tensor of complex128 or 4-bit floats for a safetensors file, which does not have these dtypes; AttributeError:
+    complex128 or 4-bit float tensor for a safetensors file, which lacks these dtypes; AttributeError:
     ``f`` is not a path or a file object. OSError: the file cannot be written.
 
     >>> import os, tempfile
@@ -109,7 +109,7 @@ def load(
 
     Args:
         f: a path, or a binary file object, which is read from its position to its end.
-        map_location: the device for all tensors; or a dict of locations, {"cuda:0": "cpu"}; or a function of
+        map_location: the device for all tensors, a dict of locations, {"cuda:0": "cpu"}, or a function of
             (storage, location). If None, tensors go to the device that they were saved from, if it exists.
         pickle_module: its ``Unpickler`` reads pickles. Implies ``weights_only=False``.
         weights_only: read only data (the default). False lets a file that you trust run code.
@@ -119,8 +119,8 @@ def load(
     Returns the object; for another program's safetensors file, a dict of its tensors. If ml_dtypes is missing, bfloat16
     becomes float32.
 
-    Raises FileNotFoundError: the file does not exist. EOFError: it is empty. RuntimeError: it is damaged, or of another
-    kind. pickle.UnpicklingError: it holds more than data.
+    Raises FileNotFoundError: the file does not exist. EOFError: it is empty. RuntimeError: it is damaged, or its format
+    unknown. pickle.UnpicklingError: it contains more than data.
 
     >>> import os, tempfile
     >>> file = os.path.join(tempfile.mkdtemp(), "model.pt")
@@ -141,7 +141,7 @@ def load(
 
 
 def _loaded(source: Source, how: How, map_location: Any) -> Any:
-    """Load the object of a file."""
+    """Load the object in a file."""
     if not safetensors_file.begins(source):
         start = source.start(4)
         if start == b"PK\x03\x04":

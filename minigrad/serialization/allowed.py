@@ -1,10 +1,10 @@
-"""The names and values that an untrusted file may hold: plain containers, NumPy arrays, tensors, and classes that a
-program declares safe; and limits on the number of parts, with repetitions, on nesting, and on keys.
+"""The names and values that an untrusted file may contain: plain containers, NumPy arrays, tensors, and classes that a
+program declares safe; and limits on the number of parts (counting repetitions), nesting, and keys.
 
-A tuple that holds another twice, which holds a third twice, and so on, takes 300 bytes of a pickle for 45 levels, but
-hashing, comparing or printing it takes forever. Python's dicts are fast only if few keys share a hash. Hashes of text
-and bytes are secret, but an integer's hash is its remainder by 2⁶¹ - 1: anyone can write a file of integers, or of
-complex numbers or tuples of integers, that all share one hash, so that each is compared with all before it.
+A tuple that contains another twice, which contains a third twice, and so on, takes 300 bytes in a pickle for 45 levels,
+but hashing, comparing or printing it takes forever. Python's dicts are fast only if few keys share a hash. Hashes of
+text and bytes are secret, but an integer's hash is its remainder by 2⁶¹ - 1: anyone can write a file of integers, or of
+complex numbers or tuples of integers, that all share one hash, so that each is compared with all earlier ones.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .source import Ndarray, check_shape, short
 MOST_PARTS = 50_000_000
 DEEPEST = 25_000
 FRAGILE = (defaultdict, deque)  # Python frees nested ones by recursion, which overflows its stack
-_LEVELS = 100  # that each of these counts as
+_LEVELS = 100  # levels that each of these counts as
 _ENOUGH = 1 << 62
 _SIZED = (tuple, list, dict, set, frozenset, deque)
 _CONTAINERS = (*_SIZED, Namespace, SimpleNamespace, Tensor)
@@ -44,7 +44,7 @@ class Bounds:
         self._known: dict[int, tuple[Any, int, int]] = {}  # by id: the value (kept alive), its parts, its depth
 
     def of(self, value: Any) -> tuple[int, int]:
-        """The parts and the depth of a value. A value inside itself counts once."""
+        """The parts and the depth of a value. A value that contains itself counts once."""
         counts, stack = self._known, [value]
         while stack:
             node = stack[-1]
@@ -72,7 +72,7 @@ class Bounds:
             self._known.clear()
 
     def check(self, value: Any, most: int = MOST_PARTS) -> None:
-        """Raise ValueError for a value with more parts, or nested too deeply."""
+        """Raise ValueError for a value that has more parts or is nested too deeply."""
         parts, depth = self.of(value)
         if depth > DEEPEST:
             raise ValueError("it is nested too deeply")
@@ -103,18 +103,18 @@ def dismantle(containers: list[Any]) -> None:
             container.clear()
 
 
-_MOST_BITS = 1 << 14  # of an integer key: its hash is not cached, but computed for each use
+_MOST_BITS = 1 << 14  # of an integer key: its hash is not cached, but computed on each use
 _MOST_HASHED = 100_000  # parts of one key: nested tuples that repeat each other take exponential time to hash
 _DEEPEST = 50
-# Keys with one hash: at most eight 64-bit integers share one, and some tens of floating-point numbers; twice as many on
-# a 32-bit system, where hashes are remainders by 2³¹ - 1
+# Keys with one hash: at most eight 64-bit integers share one, and a few dozen floating-point numbers; twice as many
+# on a 32-bit system, where hashes are remainders by 2³¹ - 1
 _MOST_ALIKE = 64 if sys.hash_info.width == 64 else 128
 _FEW = 128  # keys that are always fast
 
 
 def hashed(keys: list[Any], bounds: Bounds) -> int:
-    """The number of tuple parts that hashing these keys visits. Raises ValueError for a key that needs too deep a stack
-    or too much time to hash: nested tuples, or a huge number."""
+    """The number of tuple parts that hashing these keys visits. Raises ValueError for a key that takes too deep a
+    stack or too much time to hash: nested tuples, or a huge number."""
     total = 0
     for key in keys:
         if isinstance(key, int) and key.bit_length() > _MOST_BITS:
@@ -128,7 +128,7 @@ def hashed(keys: list[Any], bounds: Bounds) -> int:
 
 
 def dict_of(items: Any = ()) -> Any:
-    """A dict from another dict, or from pairs. Raises like ``hashed`` and ``put``; TypeError: something else."""
+    """A dict from another dict, or from pairs. Raises like ``hashed`` and ``put``; TypeError: neither."""
     if not isinstance(items, (dict, list, tuple)):
         raise TypeError(f"a dict of a {type(items).__name__}")
     pairs = [(key, value) for key, value in (items.items() if isinstance(items, dict) else items)]
@@ -138,7 +138,7 @@ def dict_of(items: Any = ()) -> Any:
 
 def set_of(members: Any = ()) -> Any:
     """A set of members. Raises like ``hashed`` and ``put``."""
-    if not isinstance(members, (list, tuple, set, frozenset, dict)):  # a range can have any number in a few bytes
+    if not isinstance(members, (list, tuple, set, frozenset, dict)):  # a few bytes can encode a range of any length
         raise TypeError(f"a set of a {type(members).__name__}")
     hashed(list(members), Bounds())
     return put(set(), members)
@@ -172,7 +172,7 @@ safe: dict[Name, Any] = {}
 
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     """Let ``load`` create objects of these classes and call these functions, also with ``weights_only=True``;
-    (class, "module.Name") is a class with another name in files."""
+    (class, "module.Name") is a class with a different name in files."""
     names: dict[Name, Any] = {}
     for entry in safe_globals:
         if isinstance(entry, tuple):
@@ -191,7 +191,7 @@ def get_safe_globals() -> list[Any]:
 
 
 def clear_safe_globals() -> None:
-    """Remove all that ``add_safe_globals`` has added."""
+    """Remove everything that ``add_safe_globals`` has added."""
     safe.clear()
 
 
@@ -250,7 +250,7 @@ def _reconstructor(cls: Any, base: Any, state: Any) -> Any:
 
 
 def device_of(*args: Any) -> Device:
-    """A device with a name and a number. Raises TypeError, or ValueError: it does not exist."""
+    """A device with a name and a number. Raises TypeError; ValueError: it does not exist."""
     if not all(arg is None or type(arg) is str or (type(arg) is int and arg < 1 << 31) for arg in args):
         raise TypeError("a device whose arguments are not a name and a number")
     try:
@@ -348,7 +348,7 @@ VALUES: dict[Name, Any] = {
     ("numpy._core.multiarray", "scalar"): _scalar,
     ("numpy._core.numeric", "_frombuffer"): _frombuffer,
 }
-NEW = (OrderedDict, Namespace, SimpleNamespace, Size)  # a pickle may create these before it sets their state
+NEW = (OrderedDict, Namespace, SimpleNamespace, Size)  # a pickle may create these before setting their state
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     OrderedDict: lambda items=(): OrderedDict(dict_of(items)),
     Counter: lambda items=(): Counter(dict_of(items)),

@@ -1,5 +1,5 @@
-"""Writes an object in PyTorch's format: an archive of one pickle and the memory of its tensors. Python's pickler writes
-the names of PyTorch's functions, without needing PyTorch. Tensors that overlap become views of one storage. The archive
+"""Writes an object in PyTorch's format: an archive of one pickle and its tensors' memory. Python's pickler writes
+the names of PyTorch's functions without needing PyTorch. Tensors that overlap become views of one storage. The archive
 is an uncompressed zip whose records are aligned to 64 bytes, like PyTorch's."""
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
         super().__init__(SimpleNamespace(write=self._codes.append), protocol)
 
     def parts(self, obj: Any) -> tuple[bytes, list[tuple[str, Ndarray]]]:
-        """An object's pickle, without frames, which would join it too early; its tensors' memory by key, (n,) uint8."""
+        """An object's pickle (no frames, which would join it too early), and its tensors' memory by key, (n,) uint8."""
         self.write(pickle.PROTO + bytes([self.proto]))
         self.save(obj)
         self.write(pickle.STOP)
@@ -97,7 +97,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
         return b"((" + storage + b"tQ" + layout + flag + hooks + last + pickle.TUPLE
 
     def _bytes(self, obj: bytes) -> None:
-        """In protocol 2 encode even empty bytes, as PyTorch refuses a call of ``bytes``."""
+        """In protocol 2 encode even empty bytes, as PyTorch rejects a call of ``bytes``."""
         if obj or self.proto > 2:
             self.save_bytes(obj)
         else:
@@ -121,7 +121,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
 
 
 class PlainArchiver(Archiver):
-    """Pickles only plain data. Raises NotPlain for an object with a name that ``load`` would refuse."""
+    """Pickles only plain data. Raises NotPlain for an object with a name that ``load`` would reject."""
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         """Write a name, if ``load`` allows it."""
@@ -132,14 +132,14 @@ class PlainArchiver(Archiver):
         super().save_global(obj, name)
 
     def save_reduce(self, func: Any, args: Any, *more: Any, **options: Any) -> None:
-        """Write a call, except for NumPy dtypes that ``load`` refuses."""
+        """Write a call, except for NumPy dtypes that ``load`` rejects."""
         if func is np.dtype and args[0][0] not in NUMPY_KINDS:
             raise NotPlain(f"a NumPy dtype {args[0]!r:.20}")
         super().save_reduce(func, args, *more, **options)
 
 
 def _has_storage(block: Block) -> bool:
-    """Whether PyTorch has a typed storage for it: all its arrays have one dtype, which is not a newer one."""
+    """Whether PyTorch has a typed storage for it: all its arrays have one dtype, and not one of the newer ones."""
     return block.kind is not None and dt.of_numpy(block.kind).name in STORAGES
 
 
@@ -161,7 +161,7 @@ def _numbers(values: Any) -> bytes:
 
 
 def save_plain(obj: Any, f: Any, protocol: int | None) -> None:
-    """Write plain data for PyTorch, to a path or a binary file object. Raises NotPlain; OSError."""
+    """Write plain data for PyTorch to a path or a binary file object. Raises NotPlain; OSError."""
     try:
         parts = PlainArchiver(2 if protocol in (None, 0, 1) else protocol).parts(obj)
     except Exception as error:  # raised by an object's methods

@@ -1,5 +1,5 @@
 """Reads PyTorch's checkpoints: a zip archive of a pickle and its storages, or (before 1.6) both in sequence. Reading
-runs no code, unless the file is ``trusted``: then the names in it are imported and called."""
+runs no code unless the file is ``trusted``; then names in it are imported and called."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: H
 
 
 class _Archive:
-    """The records of a zip archive. It first checks that they are uncompressed, and do not overlap."""
+    """The records of a zip archive. It first checks that they are uncompressed and do not overlap."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -95,7 +95,7 @@ class _Archive:
             raise source.damaged("is a TorchScript program", "in PyTorch, save the module's state_dict()")
 
     def _place(self, info: zipfile.ZipInfo) -> tuple[int, int]:
-        """The position and the number of a record's bytes."""
+        """The position and number of a record's bytes."""
         fault = f"is a zip archive whose record {short(info.filename)}"
         if info.flag_bits & 0x1:
             raise self.source.damaged(f"{fault} is encrypted", "save it without a password")
@@ -108,7 +108,7 @@ class _Archive:
         return info.header_offset + 30 + name + extra, info.file_size
 
     def read(self, name: str, size: int | None = None) -> Ndarray:
-        """The bytes of a record; verifies their checksum, unless they stay in the mapped file."""
+        """The bytes of a record; their checksum is verified unless they stay in the mapped file."""
         info = self.records.get(self.folder + name)
         if info is None or (size is not None and info.file_size < size):
             raise self.source.damaged(f"lacks the record {short(name)}, or a part of it")
@@ -119,7 +119,7 @@ class _Archive:
 
 
 def load_archive(source: Source, how: How) -> Any:
-    """Load the object of a zip archive. Raises like ``load``."""
+    """Load the object in a zip archive. Raises like ``load``."""
     archive = _Archive(source)
     order = archive.read("byteorder").tobytes() if archive.folder + "byteorder" in archive.records else b"little"
     if order != sys.byteorder.encode():
@@ -133,7 +133,7 @@ def load_archive(source: Source, how: How) -> Any:
 
 
 def load_legacy(source: Source, how: How) -> Any:
-    """Load the object of a file with a sequence of pickles: a magic number, the version, the machine's byte order, the
+    """Load the object in a file with a sequence of pickles: a magic number, the version, the machine's byte order, the
     object, and the keys of its storages; then the storages. Raises like ``load``."""
     waiting: dict[str, Ndarray] = {}
 

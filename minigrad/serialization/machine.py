@@ -1,5 +1,5 @@
-"""A pickle machine that runs no code: it builds plain values, and refuses all names that ``allowed.py`` lacks. Python's
-unpickler calls anything that a file names. This one keeps its opcodes for numbers, text and containers, and restricts
+"""A pickle machine that runs no code: it builds plain values, and rejects all names that ``allowed.py`` lacks. Python's
+unpickler calls anything that a file names. This one reuses its opcodes for numbers, text and containers, but restricts
 names, calls and states to the allowed ones. It reads protocols 2 to 5, which PyTorch and Python 3 write."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .source import reason, short
 Unpickler: Any = vars(pickle)["_Unpickler"]  # the Python version; type checkers know only the C one
 _Stop: Any = vars(pickle)["_Stop"]
 _LONGEST_SHOWN = 100  # characters of a name in a message
-_LEAST_PARTS = 300_000  # parts that calls may take and keys may have, counted each time
+_LEAST_PARTS = 300_000  # parts that calls may take and keys may have, counted at each use
 _PARTS_A_BYTE = 4  # additional parts for each byte of the pickle
 
 
@@ -59,7 +59,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         self._values = allowed.VALUES | rebuilder.values()
         self._functions = allowed.FUNCTIONS | {f: f for f in rebuilder.functions().values()}
         self._safe = dict(allowed.safe)
-        self._hollow: dict[int, Any] = {}  # arrays and dtypes without a state so far
+        self._hollow: dict[int, Any] = {}  # arrays and dtypes that have no state yet
         self._bounds, self._fragile = allowed.Bounds(), list[Any]()
         self._size, self._left = size, _LEAST_PARTS + _PARTS_A_BYTE * size
 
@@ -157,7 +157,7 @@ class Machine(Unpickler):  # type: ignore[misc]
             self._spend(self._bounds.of(args)[0] + _text_in(args))
 
     def _call(self, function: Any, args: Any) -> None:
-        """Push the result of a function, if it may be called."""
+        """Push a function's result, if it may be called."""
         self._check_args(function, args)
         if isinstance(function, (type, FunctionType, MethodType)) and function in self._functions:
             result = self._functions[function](*args)
@@ -198,7 +198,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         elif type(obj) in (OrderedDict, Namespace, SimpleNamespace):
             if type(state) is not dict:
                 raise TypeError(f"its pickle has a {type(state).__name__} as the state of a {type(obj).__name__}")
-            for name in state:  # they must not shadow the class's
+            for name in state:  # they must not shadow the class's attributes
                 if type(name) is not str or (hasattr(type(obj), name) and type(obj) is not Namespace):
                     raise ValueError(f"an attribute {short(name)}, which would replace one of a {type(obj).__name__}")
             vars(obj).update(state)

@@ -1,5 +1,5 @@
 """The memory of saved tensors: arrays that share it, views of it, and the device to load it to; and rebuilding tensors
-from PyTorch's storages, which hold memory by key, and each tensor's layout in it."""
+from PyTorch's storages (memory by key) and each tensor's layout in its storage."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class Storage:
 
     array: Any  # the elements in main memory, (n,)
     location: str  # the device that it was saved from: "cpu", "cuda:0"
-    device: Device = CPU  # to load it to
+    device: Device = CPU  # the device to load it to
     key: str = ""  # of its bytes, in a PyTorch checkpoint
 
     def cpu(self) -> Storage:
-        """The storage, to load to main memory."""
+        """The same storage, to be loaded into main memory."""
         return Storage(self.array, self.location)
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Storage:
-        """The storage, to load to a GPU."""
+        """The same storage, to be loaded onto a GPU."""
         return Storage(self.array, self.location, Device("cuda" if device is None else device))
 
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """The number of bytes of all elements."""
         return int(self.array.nbytes)
 
 
@@ -89,7 +89,7 @@ def on_device(array: Array, device: Device) -> Array:
 
 class Block:
     """The memory of overlapping arrays, from the first byte of any to the last. ``kind`` is the NumPy dtype of its
-    arrays, None if they differ; ``is_shared`` says whether there are several."""
+    arrays, None if they differ; ``is_shared`` tells whether there are several."""
 
     __slots__ = ("_first", "begin", "end", "is_shared", "kind")
 
@@ -126,7 +126,7 @@ class Part:
             array = array.copy()
         self.array = array
         self.strides = tuple([step // item for step in array.strides])
-        if not array.size:  # NumPy keeps no strides of an empty array
+        if not array.size:  # NumPy keeps no strides for an empty array
             self.strides = tuple(math.prod(max(n, 1) for n in array.shape[i + 1 :]) for i in range(array.ndim))
         self.begin = self.end = self.offset = 0
         if array.size:
@@ -151,8 +151,8 @@ def blocks(parts: Sequence[Part]) -> None:
 
 
 def view(memory: Array, offset: Any, size: Any, stride: Any, kind: Any = None) -> Array:
-    """A view of dense memory: offset, shape and strides, in elements of a NumPy dtype, by default the memory's. Raises
-    ValueError: it would reach beyond the memory."""
+    """A view of dense memory, given offset, shape and strides in elements of a NumPy dtype, by default the memory's.
+    Raises ValueError: it would reach beyond the memory."""
     check_shape(size, 16)
     if not isinstance(stride, (tuple, list)) or len(size) != len(stride):
         raise ValueError("a tensor whose number of strides is not its number of axes")
@@ -183,7 +183,7 @@ def set_attributes(obj: Any, attributes: dict[Any, Any]) -> None:
 
 
 def check_flag(tensor: Tensor, requires_grad: bool) -> None:
-    """Raise ValueError for a tensor that should require a gradient, but cannot; TypeError if the flag is not a bool."""
+    """Raise ValueError for a tensor that should require a gradient but cannot; TypeError if the flag is not a bool."""
     if not isinstance(requires_grad, int):
         raise TypeError(f"{short(requires_grad)} instead of requires_grad")
     if requires_grad and dt.kind_of(tensor.array) not in "fc":
@@ -216,7 +216,7 @@ class Rebuilder:
         }
 
     def functions(self) -> dict[Name, Any]:
-        """The functions that build tensors, by the names of PyTorch's."""
+        """The functions that build tensors, by PyTorch's names."""
         return {
             ("torch._utils", "_rebuild_tensor"): self.tensor,
             ("torch._utils", "_rebuild_tensor_v2"): self.tensor,
@@ -227,7 +227,7 @@ class Rebuilder:
         }
 
     def storage(self, persistent_id: Any) -> Storage:
-        """The storage ("storage", type, key, location, number of elements). Raises ValueError: another id."""
+        """The storage ("storage", type, key, location, number of elements). Raises ValueError: any other id."""
         if type(persistent_id) is not tuple or len(persistent_id) not in (5, 6):
             raise ValueError(f"{short(persistent_id)} instead of a persistent id")
         tag, form, key, location, count, *view = persistent_id
@@ -258,7 +258,7 @@ class Rebuilder:
         return memory
 
     def finish(self) -> None:
-        """Convert the numbers, once all are read, and move tensors to their devices, where they still share memory."""
+        """Once all numbers are read, convert them and move tensors to their devices, where they still share memory."""
         for task in self._pending:
             task()
         moving = list(self._elsewhere.values())
@@ -278,11 +278,11 @@ class Rebuilder:
         self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any = False, hooks: Any = None, bits: Any = None
     ) -> Tensor:
         """A tensor in a storage; offset and strides count its elements. ``flag`` is its requires_grad; ``bits``, which
-        is refused, marks PyTorch's lazily conjugated or negated tensors."""
+        is rejected, marks PyTorch's lazily conjugated or negated tensors."""
         if bits:
             raise ValueError("a lazily conjugated or negated tensor: save x.resolve_conj()")
         array = view(_checked(storage).array, offset, size, stride)
-        if array.dtype == np.bool_:  # only this part: the storage may hold other dtypes
+        if array.dtype == np.bool_:  # only this part, as the storage may contain other dtypes
             truths = array.view(np.uint8)
             self._pending.append(lambda: np.not_equal(truths, 0, out=truths))
         tensor: Tensor = wrap(array)

@@ -1,5 +1,5 @@
 """The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the data. Files are byte-for-byte
-the same as from the package safetensors. The metadata has a checksum, which is verified when the whole file is read."""
+the same as the safetensors package's. The metadata has a checksum, which is verified when the whole file is read."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -
 
 
 def parts(arrays: dict[str, Ndarray], metadata: dict[str, str] | None = None) -> Iterator[bytes | memoryview]:
-    """The header's length, the header, and the data of one array after another, sorted by dtype, the largest first, so
-    that all are aligned, then by name."""
+    """The header's length, the header, and the arrays' data one after another, sorted by dtype (the largest first, so
+    that all are aligned), then by name."""
     ordered = sorted(arrays.items(), key=lambda item: (-_ORDER.index(item[1].dtype.name), item[0]))
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     end = 0
@@ -86,27 +86,27 @@ def parts(arrays: dict[str, Ndarray], metadata: dict[str, str] | None = None) ->
 
 
 def _sum(entries: Iterable[tuple[str, str, tuple[int, ...], Ndarray]], metadata: dict[str, str]) -> str:
-    """A checksum of the tensors' names, dtypes, shapes and bytes, and of metadata, in any order."""
+    """A checksum of metadata and the tensors' names, dtypes, shapes and bytes, whatever their order."""
     crcs = [crc32(_folded(raw), crc32(json.dumps([name, *about]).encode())) for name, *about, raw in entries]
     return f"{sum(crcs) + sum(crc32(json.dumps(item).encode()) for item in metadata.items()):x}"
 
 
 def _folded(raw: Ndarray) -> bytes:
-    """The bytes, with each whole block replaced by the sum of its words: as fast as memory, unlike any checksum."""
+    """The bytes, with each whole block replaced by the sum of its words: as fast as memory, unlike a checksum."""
     end = raw.size // _BLOCK * _BLOCK
     sums = raw[:end].view("<u8").reshape(-1, _BLOCK // 8).sum(axis=1, dtype=np.uint64)
     return sums.tobytes() + raw[end:].tobytes()
 
 
 def _with_sum(metadata: dict[str, str], text: str) -> dict[str, str]:
-    """Metadata with the checksum: inside minigrad's description, so that it stays one entry, or as a second one."""
+    """Metadata with the checksum: inside minigrad's description, which stays the only entry, or as a separate one."""
     if metadata.keys() == {KEY}:
         return {KEY: f'{metadata[KEY][:-1]},"sum":"{text}"}}'}
     return {**metadata, SUM: text}
 
 
 def _without_sum(metadata: dict[str, str]) -> dict[str, str] | None:
-    """The metadata without its checksum; None if it has none. A flipped bit in its key does not hide it."""
+    """The metadata without its checksum; None if it has none. A flipped bit in the checksum's key does not hide it."""
     for name, text in metadata.items():
         tail = text[-_LONGEST_SUM:]
         if not text.startswith(SUM) and (SUM in tail or (name == KEY and ',"sum":"' in tail)):
@@ -116,13 +116,13 @@ def _without_sum(metadata: dict[str, str]) -> dict[str, str] | None:
 
 
 def begins(source: Source) -> bool:
-    """Whether a file begins like this format, with the length of a header and its brace."""
+    """Whether a file begins like this format, with a header's length and opening brace."""
     size = int.from_bytes(source.start(8), "little")
     return source.size >= 10 and size <= _LARGEST_HEADER and source.start(9)[8:] == b"{"
 
 
 def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
-    """The metadata and the arrays by name. Raises RuntimeError: another format, damage, or an unknown dtype."""
+    """The metadata and the arrays by name. Raises RuntimeError: a different format, damage, or an unknown dtype."""
     size, header = _header(source)
     metadata = header.pop("__metadata__", {})
     try:

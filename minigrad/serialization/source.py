@@ -48,7 +48,7 @@ def short(value: Any) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """The text of an error for a message, truncated; only its type if it may quote more than text and numbers."""
+    """An error's text for a message, truncated; only its type if it may quote more than text and numbers."""
     is_plain = isinstance(error, UnicodeError) or all(type(part) in _SCALARS for part in error.args)
     text = str(error) if is_plain else ""
     return (text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…") or type(error).__name__
@@ -65,8 +65,8 @@ class EmptyFileError(EOFError, RuntimeError):
 
 class Source:
     """The bytes to load, from a path, or from a binary file object's position to its end: ``file`` and ``data``, (n,)
-    uint8. A file is mapped, and regions are copied; with ``mmap`` they stay in the file, and changes to them stay in
-    memory. Raises FileNotFoundError: the file does not exist; AttributeError: ``f`` is not a path or a file object;
+    uint8. A file is mapped, and regions are copied; with ``mmap`` regions stay in the file, and changes to them stay
+    in memory. Raises FileNotFoundError: the file does not exist; AttributeError: ``f`` is not a path or a file object;
     TypeError: it reads text; ValueError: ``mmap`` with a file object; EmptyFileError: the file is empty."""
 
     def __init__(self, f: Any, mmap: bool = False) -> None:
@@ -101,12 +101,12 @@ class Source:
         return self.data[:count].tobytes()
 
     def region(self, begin: int, size: int) -> Ndarray:
-        """``size`` bytes: a copy; with ``mmap`` or a file object, a view of ``data``. The caller checks bounds."""
+        """``size`` bytes, copied; with ``mmap`` or a file object, a view of ``data``. The caller checks bounds."""
         part = self.data[begin : begin + size]
         return part.copy() if (self.path and not self.mmap) or not size else np.frombuffer(part.data, np.uint8)
 
     def end(self, size: int) -> None:
-        """Move a seekable file object to the end of the object that was read, of ``size`` bytes."""
+        """Move a seekable file object to the end of the object of ``size`` bytes that was read."""
         if self.path is None and getattr(self._f, "seekable", lambda: False)():
             self._f.seek(size - self.size, io.SEEK_CUR)
 
@@ -134,14 +134,14 @@ def aligned(raw: Ndarray, kind: Any) -> Ndarray:
 
 
 def from_halves(halves: Ndarray) -> Ndarray:
-    """Numbers of bfloat16, the upper halves of float32: (n,) uint16 -> (n,), in float32 if ml_dtypes is missing."""
+    """bfloat16 numbers, from the upper halves of float32: (n,) uint16 -> (n,), in float32 if ml_dtypes is missing."""
     if dt.bfloat16.is_available:
         return halves.astype(np.uint16, copy=False).view(dt.bfloat16.numpy)
     return (halves.astype(np.uint32) << 16).view(np.float32)
 
 
 def opened(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file for reading. Raises OSError, also if no file can have that name."""
+    """Open a file for reading. Raises OSError, even if no file can have that name."""
     name = os.fspath(path)[:_LONGEST_PATH]
     try:
         return open(path, "rb")
@@ -177,7 +177,7 @@ def _mapped(path: str) -> io.BytesIO | mmap.mmap:
 
 
 def _put_in_place(temporary: str, target: str) -> None:
-    """Rename a file over another. Windows refuses this while a program (a virus scanner) has the target open."""
+    """Rename a file over another. Windows refuses while a program (such as a virus scanner) has the target open."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
@@ -218,8 +218,8 @@ def _remove(folder: str) -> None:
 def replaced(path: Any) -> Iterator[str]:
     """A temporary file to write to, which replaces ``path`` at the end: after a crash, or on a full disk, the old file
     is still there. It is in a hidden folder next to ``path``, where the writer may put other files; the folder is
-    removed with its content. Raises OSError that names ``path``, also for an invalid name, a device or a pipe;
-    RuntimeError, like PyTorch, if the folder of ``path`` does not exist."""
+    removed with its content. Raises an OSError that names ``path``, also for an invalid name, a device or a pipe;
+    RuntimeError, like PyTorch, if the folder for ``path`` does not exist."""
     target = _writable(path)
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
@@ -229,7 +229,7 @@ def replaced(path: Any) -> Iterator[str]:
         try:
             os.mkdir(hidden)
             temporary = os.path.join(hidden, name)
-            with open(temporary, "xb") as file:  # fails early for a bad name; gets the umask's mode
+            with open(temporary, "xb") as file:  # fails early for a bad name; the umask determines the mode
                 mode = os.stat(target if os.path.exists(target) else file.name).st_mode & 0o777
             yield temporary
             os.chmod(temporary, mode)

@@ -1,7 +1,7 @@
 """Plain data as JSON with tensors by name: the description in a saved file's metadata. Lists and JSON's scalars are
 stored unchanged; every other value is an object with a tag: {"tuple": [...]}, {"tensor": "weight", "requires_grad":
 true}, {"OrderedDict": ...}. Tensors and mutable containers are numbered in the order of their first appearance, and
-{"again": number} refers to the same object again. A tensor that is a view of another's memory has its layout instead of
+{"again": number} refers to the same object again. A tensor that views another's memory has its layout instead of
 a name: {"tensor": {"of": "weight", "offset": 2, ...}}."""
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from .safetensors_file import holds
 from .source import Ndarray, check_shape, short
 
 _FACTORIES: dict[str, Any] = {c.__name__: c for c in FACTORIES}
-_COPIES = 16  # of a file's bytes: each reference to them makes a copy
+_COPIES = 16  # times a file's bytes: each reference to them makes a copy
 _MOST_TEXT = 1 << 16  # bytes; larger values are stored like tensors
 _RAW = re.compile(r"[<>|][biufcUSMm]\d{1,9}(\[\w{1,9}\])?")  # numbers, text and times, but no Python objects
 
 
 class NotPlain(Exception):
-    """A value that only a pickle can hold; the message says which, and where it is."""
+    """A value that only a pickle can store; the message says which, and where it is."""
 
 
 class NoFormat(NotPlain):
-    """A tensor of a dtype that safetensors files cannot hold, such as complex128."""
+    """A tensor whose dtype safetensors files cannot store, such as complex128."""
 
 
 # Values without parts: type -> (tag, to JSON, from JSON)
@@ -70,7 +70,7 @@ class Writer:
         self._alive: list[Any] = []  # keeps addresses and ids from being used again
 
     def encode(self, obj: Any, where: str, name: str) -> Any:
-        """The JSON of a value. ``where`` is its path in Python for messages, ``name`` the name for a tensor there."""
+        """The JSON of a value. ``where`` is its Python path for messages, ``name`` the name for a tensor there."""
         kind = type(obj)
         if obj is None or kind is bool or kind is str:
             return obj
@@ -185,7 +185,7 @@ class Writer:
             place = (array.ctypes.data, array.shape, array.strides, array.dtype)  # 8-bit floats share one type code
         if place in self._names:
             return self._names[place]
-        name = name.encode(errors="backslashreplace").decode()  # the description has the original
+        name = name.encode(errors="backslashreplace").decode()  # the description contains the original
         free = self._free(name if name and name != "__metadata__" else "tensor")  # that name is reserved
         self._parts[free] = Part(array)
         self._names[place] = free
@@ -193,7 +193,7 @@ class Writer:
         return free
 
     def _blob(self, data: Any, name: str) -> Any:
-        """Bytes as base64 text, or if there are many, the name of their array."""
+        """Bytes as base64 text or, if there are many, the name of their array."""
         if len(data) <= _MOST_TEXT:
             return base64.b64encode(data).decode("ascii")
         return {"array": self._add(np.frombuffer(data, np.uint8), name)}
@@ -213,7 +213,7 @@ class Reader:
         return {name: self._tensor_at(name, "cpu") for name in self._arrays}
 
     def whole(self, node: Any) -> Any:
-        """The object of the whole tree. Raises LookupError, TypeError, ValueError: it is invalid."""
+        """The object that the whole tree describes. Raises LookupError, TypeError, ValueError: it is invalid."""
         try:
             obj = self.decode(node)
             Bounds().check([obj, *self._containers])
@@ -223,7 +223,7 @@ class Reader:
         return obj
 
     def decode(self, node: Any) -> Any:
-        """The object of a node of the tree. Raises like ``whole``."""
+        """The object that a node describes. Raises like ``whole``."""
         if isinstance(node, list):
             items: list[Any] = []
             self._containers.append(items)

@@ -29,7 +29,7 @@ class NodeDef(NamedTuple):
     unflatten_fn: Unflatten
 
 
-# For lists and dicts, under names that libraries import
+# For lists and dicts, under the names that libraries import
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def is_structseq_instance(obj: Any) -> bool:
 
 
 def _get_node_type(tree: Any) -> Any:
-    """The key of a value in ``SUPPORTED_NODES``; for a leaf its type."""
+    """A value's key in ``SUPPORTED_NODES``; for a leaf, its type."""
     kind = type(tree)
     return namedtuple if kind not in SUPPORTED_NODES and is_namedtuple(kind) else kind
 
@@ -204,7 +204,7 @@ def _walk(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
 
 
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves, and the spec of their nesting. ``is_leaf`` is a test for additional leaves."""
+    """The leaves, and the spec of their nesting. ``is_leaf`` tests for additional leaves."""
     leaves: list[Any] = []
     return leaves, _walk(tree, is_leaf, leaves)
 
@@ -240,7 +240,7 @@ def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Is
 def tree_map_only(
     type_or_types_or_pred: Choice, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """``tree_map`` only for leaves of some types, or that pass a test; the others stay unchanged."""
+    """``tree_map`` only for leaves of given types or that pass a test; the others stay unchanged."""
     choice: Any = type_or_types_or_pred
     if isinstance(choice, (type, tuple, UnionType)):
         return tree_map(lambda leaf: func(leaf) if isinstance(leaf, choice) else leaf, tree, is_leaf=is_leaf)

@@ -1,6 +1,6 @@
 """Progress bars for long operations: on stderr, or below a notebook's cell. All of minigrad's bars are defined here.
 
-They are tqdm's, which picks the right kind for the terminal or notebook (``tqdm.auto``). Without tqdm there are no
+They are tqdm bars, of the right kind for the terminal or notebook (``tqdm.auto``). Without tqdm there are no
 bars.
 """
 
@@ -21,7 +21,7 @@ DELAY = 2.0  # seconds before a bar appears
 
 
 def bar(total: float, what: str, unit: str, shown: bool = True, delay: float = DELAY) -> Any:
-    """A context with a bar that has ``update``; if it is not shown, or tqdm is missing, ``update`` does nothing.
+    """A context with a bar that has ``update``; if the bar is hidden or tqdm is missing, ``update`` does nothing.
     ``delay`` is in seconds; ``unit`` directly follows the numbers (" pairs")."""
     tqdm = library() if shown else None
     if tqdm is None:
@@ -59,7 +59,7 @@ def library() -> Any:
 
 @cache
 def _chosen(_: Any) -> Any:
-    """``tqdm.auto.tqdm``; without its warning about the text bar in a notebook without ipywidgets."""
+    """``tqdm.auto.tqdm``, without its warning about text bars in a notebook that lacks ipywidgets."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from tqdm.auto import tqdm
@@ -67,6 +67,6 @@ def _chosen(_: Any) -> Any:
 
 
 def in_notebook() -> bool:
-    """Whether a notebook's kernel runs this, and not a script or a terminal."""
+    """Whether a notebook's kernel runs this, not a script or a terminal."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None

@@ -1,9 +1,9 @@
 """Activation checkpointing: a part of the forward pass runs twice to save memory.
 
-The forward pass records its nodes as usual, but frees their saved values at once (Chen et al. 2016, "Training Deep Nets
+The forward pass records its nodes as usual, but frees saved values immediately (Chen et al. 2016, "Training Deep Nets
 with Sublinear Memory Cost"). When the backward pass reaches the first of these nodes, it runs the function a second
 time on the same inputs, with the same random numbers: the n-th node of the second run has the values that the n-th node
-of the first run lost. The graph itself stays whole, so ``grad``, hooks and second derivatives work as usual.
+of the first run lost. The graph itself remains intact, so ``grad``, hooks and second derivatives work as usual.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """``function(*args, **kwargs)``, without saving values for the backward pass, which runs the function again.
+    """Call ``function(*args, **kwargs)`` without saving values for the backward pass, which runs the function again.
 
-    Gradients and dropout masks are the same as without checkpoint. Checkpoints may be nested, and differentiated twice.
+    Gradients and dropout masks are the same as without checkpoint. Checkpoints may be nested and differentiated twice.
 
     Args:
         function: a module or another deterministic callable.
@@ -52,10 +52,10 @@ def checkpoint(
         determinism_check, debug, early_stop: ignored. The ops of both runs are always compared.
         preserve_rng_state: the second run draws the same random numbers as the first.
 
-    Raises RuntimeError: in the backward pass, if the second run applies other ops than the first."""
+    Raises RuntimeError: in the backward pass, if the second run applies different ops."""
     if not is_grad_enabled():
         return function(*args, **kwargs)
-    if is_in_first_run():  # of an outer checkpoint: this one becomes a region in its second run
+    if is_in_first_run():  # an outer checkpoint's: this one becomes a region in its second run
         with within(states()):
             return function(*args, **kwargs)
     region = Region(lambda: function(*args, **kwargs), preserve_rng_state)
@@ -81,7 +81,7 @@ class Region(Observer):
         self.again: list[tuple[Node, Node]] = []  # the nodes of the second run, each with a copy of its saved values
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
-        """Free the saved values of a node of the first run."""
+        """Free the saved values of a first-run node."""
         if node is not None:
             node.free()
             node.saved = _Kept(self, len(self.names))
@@ -127,14 +127,14 @@ class _Recorded(Observer):
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
         if node is not None:
-            copy = Node()  # a backward pass in the function may free the node's values
+            copy = Node()  # a backward pass inside the function may free the node's values
             copy.op, copy.saved, copy.residual = op, node.saved, node.residual
             copy.out, copy.versions = node.out, node.versions
             self.nodes.append((node, copy))
 
 
 class _Kept(Lost):
-    """The lost values of a node of the first run: the node of the second run with this number has them."""
+    """The lost values of a first-run node: the second run's node with this number has them."""
 
     def __init__(self, region: Region, number: int) -> None:
         self.region, self.number = region, number
@@ -157,7 +157,7 @@ def checkpoint_sequential(
     preserve_rng_state: bool = True,
 ) -> Any:
     """Run a chain of functions (or an ``nn.Sequential``) in ``segments`` parts, with checkpoints for all except the
-    last. Raises ValueError for more segments than functions, or fewer than one."""
+    last. Raises ValueError for more segments than functions, or none."""
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     if not 0 < segments <= len(chain):
         raise ValueError(f"cannot split {len(chain)} functions into {segments} segments")
@@ -169,7 +169,7 @@ def checkpoint_sequential(
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The numbers of the GPUs of the tensors among ``args``, and the states of their generators."""
+    """The numbers of the GPUs that hold tensors of ``args``, and the states of the GPUs' generators."""
     devices = sorted({x.get_device() for x in args if isinstance(x, Tensor) and x.is_cuda})
     return devices, [cuda.get_rng_state(device) for device in devices]
 

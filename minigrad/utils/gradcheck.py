@@ -1,6 +1,6 @@
 """Checking gradients against finite differences, under ``torch.autograd``'s names: gradcheck and gradgradcheck.
 
-Central differences in float64 are accurate to about ten digits; a rule that agrees with them to six is right.
+Central differences in float64 are accurate to about ten digits; a rule that agrees with them to six is correct.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def gradcheck(
 ) -> bool:
     """Compare the gradients of ``func(*inputs)`` with (f(x + eps) - f(x - eps)) / 2 eps.
 
-    It first compares along random directions, in which all elements change at once. Only if these differ by more than a
-    hundredth of ``atol``, it compares each element.
+    It first compares along random directions, in which all elements change together. Only if these differ by more than
+    a hundredth of ``atol`` does it compare each element.
 
     Args:
         func: a function of tensors that returns a tensor or several.
@@ -65,7 +65,7 @@ def gradcheck(
         fast_mode: check only one direction, with the summed tolerances of its elements.
         check_undefined_grad, ...: PyTorch's other options are ignored.
 
-    Raises GradcheckError: a gradient is wrong. The message shows the worst element and the rules in between;
+    Raises GradcheckError: a gradient is wrong. The message shows the worst element and the rules involved;
     ValueError: no input requires a gradient."""
     points = _listed(inputs)
     return _agrees(_of_reals(func, points), _reals(points), raise_exception, eps, (atol, rtol, nondet_tol), fast_mode)
@@ -90,8 +90,8 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """``gradcheck`` of the gradient: second derivatives by the inputs and by ``grad_outputs``, the incoming gradients;
-    random if None. See ``gradcheck`` for the rest."""
+    """``gradcheck`` of the gradient: second derivatives by the inputs and by ``grad_outputs``, the incoming gradients
+    (random if None). See ``gradcheck`` for the rest."""
     tensors, arriving = _listed(inputs), () if grad_outputs is None else _reals(_listed(grad_outputs))
     func, points = _of_reals(func, tensors), _reals(tensors)
     if grad_outputs is None:
@@ -179,9 +179,9 @@ def _agrees(
 def _agrees_along(
     func: Function, inputs: tuple[Any, ...], xs: list[Any], outputs: list[Any], eps: float, tolerances: Any, fast: bool
 ) -> bool:
-    """Whether vᵀ J u by the rules equals its finite difference, for random u and v: if not, the elements decide.
+    """Whether vᵀ J u by the rules equals its finite difference for random u and v; if not, the elements decide.
 
-    No |uᵢ vⱼ| is below 1/4, so that one wrong element cannot hide; the odds that several cancel out twice are about 1
+    No |uᵢ vⱼ| is below 1/4, so one wrong element cannot hide; the odds that several cancel out twice are about 1
     in 600 if their errors are near ``atol``, and negligible if they are greater."""
     (atol, rtol, nondet_tol), draw, roots = tolerances, np.random.default_rng(0), _differentiable(outputs)
     for number in range(1 if fast else _DIRECTIONS):
@@ -247,7 +247,7 @@ def _by_elements(func: Function, inputs: tuple[Any, ...], array: Any, eps: float
 
 
 def _pulled(roots: Any, xs: list[Any], arriving: Any) -> tuple[Any, ...]:
-    """The gradients of the inputs. Raises GradcheckError: one has another shape or dtype than its input."""
+    """The gradients of the inputs. Raises GradcheckError: a shape or dtype differs from the input's."""
     gradients = grad(roots, xs, arriving, retain_graph=True, materialize_grads=True)
     for i, (gradient, x) in enumerate(zip(gradients, xs, strict=True)):
         if gradient.array.shape != x.array.shape or gradient.array.dtype != x.array.dtype:

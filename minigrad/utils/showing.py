@@ -1,4 +1,4 @@
-"""Redirects a program's views to an editor, or to a page in which Python runs, instead of the notebook or browser.
+"""Redirects a program's views to an editor, or to a page that runs Python, instead of the notebook or browser.
 
 It imports nothing, so that such a page can register itself before the drawing modules are imported.
 """

@@ -1,4 +1,4 @@
-"""Pictures of graphs, gradients and attention, in one line each, as files that open offline.
+"""Pictures of graphs, gradients and attention, each in one line of code, as files that open offline.
 
     from minigrad import viz
 
@@ -11,16 +11,16 @@
     viz.trace(model, x)                   every intermediate value by name: to read, replace and patch
 
 Each returns an object that shows itself in a notebook, or prints itself (``explain``); all except ``explain`` have
-``show`` and ``save``. Pages (.html) and vector pictures (.svg) need only minigrad; PNG, PDF and charts need the extra
-``viz``, and pictures of graphs need Graphviz.
+``show`` and ``save``. Pages (.html) and vector pictures (.svg) need only minigrad; PNG, PDF and charts need the ``viz``
+extra, and pictures of graphs need Graphviz.
 
-``playback`` and ``explain`` show the backward pass of a ``graph``; ``linked`` has ``attention`` and graph side by
+``playback`` and ``explain`` show the backward pass of a ``graph``; ``linked`` puts attention and graph side by
 side; ``trace`` returns values instead of a picture, and a graph of changes. They use ``page`` (one HTML file, with
 scripts and styles from assets/), ``view`` (saving and showing, also as PNG and PDF), ``vector`` (SVG), ``numbers``
-(arrays) and ``palette`` (colours). ``minigrad_models.viz`` uses these to draw trainings, words, positions and music.
+(arrays) and ``palette`` (colours). ``minigrad_models.viz`` draws training runs, words, positions and music with these.
 """
 
-# Functions have the names of their packages, so they are imported here eagerly.
+# Functions share the names of their packages, so they are imported here eagerly.
 from .attention import attention
 from .explain import explain
 from .graph import graph, make_dot

@@ -17,7 +17,7 @@ from .numbers import similar
 from .vector import cut
 
 LINES = 12  # of a rule's source
-READS = 6  # shown of a tensor that is read more often
+READS = 6  # shown readers to show for a tensor that has more
 WIDEST = 300  # characters of a line, without its indentation
 LONGEST = 80  # characters of a name or a line of the program
 Label = tuple[int, ...]
@@ -35,7 +35,7 @@ class Explanation(str):
 def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False) -> Explanation:
     """The chain of rules behind the gradient of a tensor, with shapes, formulas, source lines and small values: which
     ops read it, the result of each op's rule, the source of the rule's incoming gradient, and so on to the loss. If no
-    backward has run, it shows the rules without the gradients.
+    backward pass has run, it shows the rules without gradients.
 
         print(viz.explain(layer.weight))
 
@@ -43,13 +43,13 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
         tensor: a leaf, a result, or the name of one in a graph.
         depth: how many rules to follow in sequence.
         of: the tensor that was differentiated; or the result of ``viz.graph`` or ``viz.playback`` for a call,
-            which has all lines and numbers. By default the caller's last variable that was computed from the
+            which has all lines and numbers. By default, the caller's last variable that was computed from the
             tensor.
-        run: run backward from there now, for the numbers. It changes no ``.grad``, and always runs if an earlier
-            backward kept the graph (``retain_graph=True``).
+        run: run backward from that tensor now, for the numbers. It changes no ``.grad``, and always runs if an
+            earlier backward kept the graph (``retain_graph=True``).
 
     Raises RuntimeError: the tensor requires no gradient, or is not in that graph; TypeError: a name without a
-    graph, a graph without a name, no tensor, or a depth that is not a number.
+    graph, a graph without a name, not a tensor, or a depth that is not a number.
     """
     if isinstance(depth, Variable):
         raise TypeError("explain: depth is a number of rules; pass the differentiated tensor as of=…")
@@ -99,12 +99,12 @@ class _Chain:
         self.output = graph.nodes[graph.output]
         self.released = any(node.released for node in graph.nodes)
         self.several = {edge.source for edge in graph.edges if edge.slot}  # nodes with several results
-        self.reads: list[list[Edge]] = [[] for _ in graph.nodes]  # for each node the edges to it,
+        self.reads: list[list[Edge]] = [[] for _ in graph.nodes]  # for each node, the edges to it,
         self.readers: list[list[Edge]] = [[] for _ in graph.nodes]  # and the edges from it that have a rule
         for edge in graph.edges:
             self.reads[edge.target].append(edge)
             op = graph.ops[graph.nodes[edge.target].op]
-            readable = _rule_of(op, edge.input) is not None or not op.rules  # or none is: interactive code
+            readable = _rule_of(op, edge.input) is not None or not op.rules  # or no rule is: interactive code
             if graph.nodes[edge.source].kind != "constant" and (edge.gradient is not None or readable):
                 self.readers[edge.source].append(edge)
         self.places: dict[int, Label] = {}  # the rule after which a node's continuation appears
@@ -133,7 +133,7 @@ class _Chain:
         return "\n".join(map(_plain, lines)).rstrip()
 
     def _state(self, node: Node, slot: int, tensor: Variable | None) -> Iterator[str]:
-        """The gradient itself, and the state of ``.grad``; or that it does not exist."""
+        """The gradient itself and the state of ``.grad``, or that there is none."""
         gradient = self._gradient(node.id, slot)
         grad = None if tensor is None or tensor._grad is None else value_of(tensor._grad.array)
         if self.graph.backward == "none":
@@ -239,7 +239,7 @@ class _Chain:
         return which + _called(self.graph.nodes[number])
 
     def _gradient(self, number: int, slot: int) -> Value | None:
-        """The gradient of one of a node's results, if known: always for the first result that got one."""
+        """The gradient of one of a node's results, if known; it always is for the first result that received one."""
         known_edges = [edge for edge in self.readers[number] if edge.gradient is not None]
         if slot == min((edge.slot for edge in known_edges), default=slot):
             return self.graph.nodes[number].gradient
@@ -288,6 +288,6 @@ def _short(name: str) -> str:
 
 
 def _plain(line: str) -> str:
-    """A line without control characters, and cut after its indentation if it is too long."""
+    """A line without control characters, truncated (after its indentation) if it is too long."""
     text = "".join(c if c.isprintable() else "�" for c in line)
     return cut(text, len(text) - len(text.lstrip()) + WIDEST)

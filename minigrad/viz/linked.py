@@ -16,9 +16,9 @@ from .view import Picture
 
 
 class Linked(Picture):
-    """Attention (of one text, or of each text of a beam) and graphs (one for all texts, or one for each, in the beam's
-    order; else ValueError) on one page. A layer of attention links to the op that computed its weights, and back, by
-    the module's path, so both must be from the same model."""
+    """Attention (for one text, or for each text in a beam) and graphs (one for all texts, or one for each, in the
+    beam's order; else ValueError) on one page. A layer of attention and the op that computed its weights link to each
+    other by the module's path, so both must come from the same model."""
 
     def __init__(self, attention: AttentionView, graphs: Sequence[GraphView]) -> None:
         texts = max(len(attention.beam), 1)
@@ -38,7 +38,7 @@ class Linked(Picture):
         return Page.of("linked", title, {"title": title}, frames=frames)
 
     def svg(self, *args: Any, **look: Any) -> str:
-        """Both as one vector picture, for the first text and its graph. Arguments and errors are attention's."""
+        """Attention and graph of the first text as one vector picture. Arguments and errors are attention's."""
         return beside(self.attention.title, self.attention.svg(*args, **look), self.graphs[0].svg())
 
 
@@ -47,10 +47,10 @@ def linked(model: Module, *inputs: Any, tokens: Tokens = None, title: str = "", 
 
         viz.linked(model, source, target, tokens=(source_tokens, target_tokens)).save("translator.html")
 
-    The model is called twice, in evaluation mode, and its state is restored. For ``tokens`` see ``viz.attention``; the
-    ``title`` names the model's class by default.
+    The model is called twice, in evaluation mode, and its state is restored. For ``tokens`` see ``viz.attention``; by
+    default the ``title`` names the model's class.
 
-    Raises TypeError: no module; tokens that are not texts; ValueError: no attention, or tokens that do not fit.
+    Raises TypeError: not a module; tokens that are not texts; ValueError: no attention, or tokens do not match.
     """
     if not isinstance(model, Module):
         kind = type(model).__name__

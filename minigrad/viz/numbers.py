@@ -1,4 +1,4 @@
-"""Preparing arrays for pages and pictures: moving them off a device, into few cells, and into text."""
+"""Preparing arrays for pages and pictures: moving them off a device, into few cells, or into text."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..backend import xp
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-_BLOCK = 1 << 16  # elements per block of statistics on the CPU, which fits into the cache
+_BLOCK = 1 << 16  # elements per block of statistics on the CPU; fits into the cache
 _SMALLEST, _LARGEST = 1e-140, 1e140  # numbers that can be squared and summed in float64
 
 
 def coded(numbers: Any, kind: str | None = None) -> str:
-    """Numbers as base64 of their bytes, for ``viz.bytes`` in assets/base.js; ``kind`` is their dtype: "<f4"."""
+    """Numbers as base64 of their bytes, for ``viz.bytes`` in assets/base.js; ``kind`` is their dtype, such as "<f4"."""
     return base64.b64encode(np.ascontiguousarray(numbers, kind).tobytes()).decode()
 
 
@@ -39,14 +39,14 @@ def cell_means(matrix: Array, tall: Sequence[int], wide: Sequence[int]) -> Float
 
 
 def checked_number(name: str, number: int, count: int, holder: str = "there are") -> int:
-    """The index of a layer, a head; negative ones count from the end. Raises ValueError if it is out of range."""
+    """The index of a layer or head; negative ones count from the end. Raises ValueError if it is out of range."""
     if not -count <= number < count:
         raise ValueError(f"there is no {name} {number}: {holder} {count}" + f", from 0 to {count - 1}" * (count > 0))
     return number % count
 
 
 def similar(name: str, candidates: Iterable[str]) -> str:
-    """The most similar names, for a message: "; there is 'cat', 'cart'"; "" without any."""
+    """The most similar names, for a message: "; there is 'cat', 'cart'"; "" if there are none."""
     names = difflib.get_close_matches(name, [*candidates], 3, 0.5)
     return f"; there is {', '.join(map(repr, names))}" if names else ""
 

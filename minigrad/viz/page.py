@@ -1,6 +1,6 @@
-"""A self-contained HTML file with data, style and script, which makes no requests. Names from a user's program
-(tensors, tokens, files) are passed as JSON and become text in the page, never markup. The page's policy forbids every
-request, and every script except its own."""
+"""A self-contained HTML file with data, styles and scripts, which makes no requests. Names from a user's program
+(tensors, tokens, files) are passed as JSON and become text in the page, never markup. The page's policy forbids all
+requests, and all scripts except its own."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class Page:
     """A page that works offline. ``data`` is JSON data for `await viz.data()` (assets/base.js); numbers that are not
     finite become strings: "NaN", "Infinity", "-Infinity" (`viz.number` converts them back)."""
 
-    title: str  # of the window, plain text
+    title: str  # the window's, as plain text
     data: Any
     scripts: tuple[str, ...] = ()  # files in assets/, after base.js
     styles: tuple[str, ...] = ()  # and after base.css
     body: str = ""  # the page's HTML, without anything from a user
     height: int = 640  # in a notebook, in pixels
-    frames: tuple[Page, ...] = ()  # pages whose scripts may run in it; ``data["frames"]`` has their HTML
+    frames: tuple[Page, ...] = ()  # pages whose scripts may run in this one; ``data["frames"]`` has their HTML
 
     @classmethod
     def of(cls, name: str, title: str, data: Any, scripts: tuple[str, ...] = (), **more: Any) -> Page:
-        """The page that assets/NAME.js (or ``scripts``) and assets/NAME.css draw into an element of that id."""
+        """The page that assets/NAME.js (or ``scripts``) and assets/NAME.css draw in an element with that id."""
         body = f'<main id="{name}"></main>'
         return cls(title, data, scripts or (f"{name}.js",), (f"{name}.css",), body, **{"height": 760, **more})
 
@@ -77,7 +77,7 @@ class Page:
         return "\n".join(asset(name) for name in ("base.js", *self.scripts))
 
     def framed(self, svg: str = "") -> str:
-        """For a notebook: the page in a frame, light or dark like the notebook. ``svg``: a picture to show instead
+        """The page in a frame for a notebook, light or dark like the notebook. ``svg``: a picture to show instead
         where frames are removed from notebooks, such as on GitHub."""
         picture = base64.b64encode(svg.encode("utf-8", "replace")).decode()
         instead = f'<img src="data:image/svg+xml;base64,{picture}" alt="{_text(self.title)}">' if svg else ""
@@ -91,7 +91,7 @@ class Page:
 
 
 def written(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write a file atomically; text as UTF-8, with "\\n" as line ends on every system. Raises OSError if it cannot be
+    """Write a file atomically; text as UTF-8, with "\\n" line ends on every system. Raises OSError if it cannot be
     written (FileNotFoundError: the folder does not exist); an older file stays."""
     file = Path(path)
     folder = Path(os.path.realpath(file)).parent

@@ -1,5 +1,5 @@
-"""The colours of pictures, on light and on dark paper. assets/base.css and dark.css have the same for pages. All text
-has a contrast of at least 4.5 : 1 (WCAG 2.2, success criterion 1.4.3)."""
+"""The colours of pictures on light and on dark paper. assets/base.css and dark.css define the same ones for pages. All
+text has a contrast of at least 4.5 : 1 (WCAG 2.2, success criterion 1.4.3)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours as "#rrggbb": of text (ink, quiet), thin lines, the paper and fields on it, highlights (accent), numbers
-    by sign (plus, minus), the edges of a graph, numbers that are not finite (wrong), and of series."""
+    """Colours as "#rrggbb" for text (ink, quiet), thin lines, the paper and fields on it, highlights (accent), numbers
+    by sign (plus, minus), the edges of a graph, numbers that are not finite (wrong), and series."""
 
     ink: str
     quiet: str
@@ -27,11 +27,11 @@ class Palette:
     series: tuple[str, ...]
 
     def nth(self, number: int) -> str:
-        """The colour of a series, a run, a head; colours repeat after the last."""
+        """The colour of a series, run or head; colours repeat after the last one."""
         return self.series[number % len(self.series)]
 
     def on_accent(self, opacity: float = 1.0) -> str:
-        """Black or white, the one with more contrast to the accent on the paper (at least 4.58 : 1)."""
+        """Black or white, whichever contrasts more with the accent on the paper (at least 4.58 : 1)."""
         shade = [p + opacity * (a - p) for a, p in zip(rgb(self.accent), rgb(self.paper), strict=True)]
         return "#000000" if luminance(shade) > 0.179 else "#ffffff"
 

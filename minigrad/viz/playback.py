@@ -1,4 +1,4 @@
-"""``viz.playback``: a backward pass step by step, as a page that plays it and as pictures of its steps."""
+"""``viz.playback``: a backward pass step by step, as a page that plays it, and as pictures of its steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .page import Page
 from .vector import cut
 from .view import Picture
 
-MOST = 6  # gradients that are listed one by one
+MOST = 6  # gradients to list one by one
 _LONGEST = 120  # characters of a line
 _INDENT = "    "
 
@@ -37,10 +37,10 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **k
         viz.playback(loss).save("third.svg", step=3)
 
     Args:
-        loss_or_module: a tensor whose graph still exists, and is kept; or a module or function, as for ``viz.graph``.
-            If the tensor is not a scalar, backward begins with its sum.
+        loss_or_module: a tensor whose graph still exists, and is kept; or a module or function, as in ``viz.graph``.
+            If the tensor is not a scalar, backward starts from its sum.
 
-    Raises RuntimeError if a backward has freed the graph, and the errors of ``viz.graph``.
+    Raises RuntimeError if a backward pass has freed the graph, and the errors of ``viz.graph``.
     """
     nodes = built("playback", loss_or_module, inputs, kwargs)
     if nodes.is_released():
@@ -58,7 +58,7 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **k
 class Delivery:
     """A gradient that a node passes to one of its inputs."""
 
-    input: str  # its name in the node's op: "a", for a variadic op "xs 2"
+    input: str  # its name in the node's op: "a", or "xs 2" in a variadic op
     target: int  # the number of the receiving node or leaf in the graph
     slot: int  # the index of the target's result
     gradient: Value  # the rule's result, before it is summed
@@ -136,7 +136,7 @@ class Playback(Picture):
         return Page.of("playback", f"Backward of {self.graph.title}", packed(self.graph, steps=steps), scripts)
 
     def svg(self, step: int = -1, dark: bool = False) -> str:
-        """A step on the graph's picture, with its rules and numbers below: ``step`` 1 is the first, 0 is before it, by
+        """The graph's picture at a step, with its rules and numbers below. ``step``: 1 is the first, 0 is before it; by
         default the last. ``dark``: in dark colours. Graphviz's ``dot`` draws it. Raises ValueError: the step is out of
         range. ImportError: see ``viz.graph``."""
         number = checked_number("step", step, len(self) + 1, "with the one before backward there are")
@@ -163,7 +163,7 @@ class _StepDot(Dot):
         when = [self.arrival.get((edge.source, edge.target, edge.input)) for edge in edges]
         steps = [step for step in when if step is not None]
         if not steps:
-            return f'color="{self.palette.line}", dir=none'  # also for a leaf that requires no gradient
+            return f'color="{self.palette.line}", dir=none'  # including leaves that require no gradient
         if min(steps) > self.number:
             return f'color="{self.palette.quiet}", style=dashed, dir=back'
         return f'color="{self.palette.backward}", dir=back' + ", penwidth=2.2" * (self.number in steps)

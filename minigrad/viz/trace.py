@@ -1,5 +1,5 @@
-"""``viz.trace``: a call of a model whose intermediate values have names, to read, replace and patch. A value is a
-tensor, or tuples, lists and dictionaries of tensors, whose parts are named as in Python, in every run the same."""
+"""``viz.trace``: a model call whose intermediate values have names, to read, replace and patch. A value is a tensor,
+or tuples, lists and dictionaries of tensors, whose parts are named as in Python. Names are the same in every run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Change = Callable[[Any], Any] | Tensor | float  # a replacement for a value, or 
 
 
 def trace(model: Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Run:
-    """Call a model, and keep every intermediate value under its name.
+    """Call a model and keep every intermediate value under its name.
 
         run = viz.trace(model, x)
         run["layers.0.attention.weights"]                    a tensor
@@ -50,11 +50,11 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Run:
     "PATH.OP 2" the results of its ops; an attention has "PATH.weights", "PATH.scores", "PATH.q", "PATH.k", "PATH.v" and
     "PATH.heads". The result of the model is "output".
 
-    A module, a method of a module, or a function is called once, and again for each change, in its current mode; its
+    A module, a module's method, or a function is called once, and again for each change, in its current mode; its
     state is restored. Values stay in the graph, so that gradients flow through them.
 
-    Raises TypeError: the model is not callable, inputs can be read only once, or a generator. RuntimeError: no op ran
-    on tensors.
+    Raises TypeError: the model is not callable, inputs or the result can be read only once. RuntimeError: no op ran on
+    tensors.
     """
     if not callable(model):
         raise TypeError(f"trace takes a module or a function, not {type(model).__name__}")
@@ -66,7 +66,7 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Run:
 
 
 class Run(Mapping[str, Any]):
-    """A call of a model: names and values, in the order of their computation; ``output`` is the model's result."""
+    """A model call: names and values, in the order of computation; ``output`` is the model's result."""
 
     def __init__(self, call: Call, changes: Mapping[str, list[Change]]) -> None:
         self._call, self._changes, model = call, dict(changes), call[0]
@@ -109,9 +109,9 @@ class Run(Mapping[str, Any]):
         return f"<run of {self.title}: {len(self)} names{changed}>"
 
     def edited(self, replace: Mapping[str, Change]) -> Run:
-        """A run of the same call with replaced values: by name (or pattern, "layers.*.mlp") a tensor, a number, or a
-        function from the old value to the new one. Gradients flow into them. Raises KeyError: an unknown name.
-        RuntimeError: a value of another shape."""
+        """A run of the same call with replaced values: for each name (or pattern, "layers.*.mlp") a tensor, a number,
+        or a function from the old value to the new one. Gradients flow into them. Raises KeyError: an unknown name.
+        RuntimeError: a value of a different shape."""
         places = {name: list(change) for name, change in self._changes.items()}
         for pattern, what in replace.items():
             for name in self._matching(pattern):
@@ -120,7 +120,7 @@ class Run(Mapping[str, Any]):
 
     def patch(self, name: str, value: Any, at: Any = None) -> Run:
         """A run with another run's values for ``name`` or a pattern (activation patching: Vig et al. 2020, Meng et al.
-        2022). ``value`` is the other run; or a tensor, an array or a number. ``at``: an index, to patch only there; for
+        2022). ``value`` is the other run, or a tensor, array or number. ``at``: an index, to patch only there; for
         head 2 of (B, H, T, D) it is ``(slice(None), 2)``."""
 
         def patching(source: Any) -> Change:
@@ -137,7 +137,7 @@ class Run(Mapping[str, Any]):
 
     def graph(self, **look: Any) -> GraphView:
         """The graph of the call, in which each change is a node "replaced" with its name. The model runs once more.
-        ``look`` are arguments of ``viz.graph``. Raises RuntimeError: nothing in the result requires a gradient."""
+        ``look``: arguments for ``viz.graph``. Raises RuntimeError: nothing in the result requires a gradient."""
         model, inputs, kwargs, random = self._call
 
         def again(*inputs: Any, **kwargs: Any) -> Any:
@@ -232,7 +232,7 @@ def _in_place_of(old: Tensor, new: Any, name: str) -> Tensor:
 
 
 def leaf(value: Tensor) -> Tensor:
-    """A copy that gets a gradient, so that the graph shows it."""
+    """A copy that receives a gradient, so that the graph shows it."""
     copied = value.detach().clone()
     return copied.requires_grad_() if copied.is_floating_point() else copied
 
@@ -243,14 +243,14 @@ _PRODUCTS = ("matmul", "einsum_pair")
 
 
 class Recorder(Within):
-    """Records one call. ``changes`` are by the names of ops, inputs and results, which are the same in every run."""
+    """Records one call. ``changes`` are keyed by names of ops, inputs and results, which are the same in every run."""
 
     def __init__(self, owner: Module | None, changes: Mapping[str, list[Change]]) -> None:
         super().__init__(Modules(owner))
         self.values: dict[str, Any] = {}  # by name: Kept, or a function that computes it, or a structure of Kept
         self.other_names: dict[str, str] = {}  # aliases, and the names that they stand for
         self.changed: set[str] = set()
-        self.error: BaseException | None = None  # of the program's replacement, as ops wrap errors
+        self.error: BaseException | None = None  # from the program's replacement, as ops wrap errors
         self.ops = 0
         self._changes = changes
         self._paths = {name for name, _ in owner.named_modules()} if owner else set[str]()
@@ -304,7 +304,7 @@ class Recorder(Within):
         return self._passed(self._scopes[-1][0] or "output", result)
 
     def _inputs(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The arguments for a call, after changes. The first tensor is "input", and each "input.NAME"."""
+        """The arguments for a call, after changes. The first tensor is "input"; each one is "input.NAME"."""
         try:
             bound = inspect.signature(function).bind(*args, **kwargs)
         except (TypeError, ValueError):  # it is built in, or the call itself will fail
@@ -342,12 +342,12 @@ class Recorder(Within):
         if is_attention:
             self._also("heads", value)
         if op.view and value is not result and isinstance(value, Tensor):
-            value._changes = args[0]._changes  # ``view`` detects a copy by this
+            value._changes = args[0]._changes  # ``view`` uses this to detect a copy
         self._sources[id(value)] = op, args[0] if args else None
         return value
 
     def _attention(self, args: tuple[Any, ...], result: Tensor) -> Tensor:
-        """The fused op keeps no weights: they are computed by its definition when they are read or changed."""
+        """The fused op keeps no weights; its definition computes them when they are read or changed."""
         query, key, value, mask, keep, is_causal, scale, dropout_p = args
         for letter, tensor in zip("qkv", (query, key, value), strict=True):
             self._also(letter, tensor)
@@ -457,7 +457,7 @@ class Recorder(Within):
 
 
 def record(call: Call, changes: Mapping[str, list[Change]]) -> tuple[Recorder, Any]:
-    """A call, starting from a random state; that and the model's state are restored at the end."""
+    """Record a call, starting from its random state; the random state and the model's are restored at the end."""
     function, inputs, kwargs, random = call
     owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
     owner = owner if isinstance(owner, Module) else None

@@ -1,4 +1,4 @@
-"""Vector pictures, without a library. Users' names are text: escaped, without characters that XML forbids."""
+"""Vector pictures, without a library. Users' names are text, escaped and without characters that XML forbids."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POINT = 4 / 3  # CSS pixels
 GAP = 24.0  # CSS pixels between pictures
 _ROOT = re.compile(r"<svg\b[^>]*>")
 _SIDE = re.compile(r'(?<=\s)(width|height)="([\d.eE+]+)(px|pt|)"')
-SMALL = 7.0  # points: of captions
+SMALL = 7.0  # points, for captions
 # Widths of the characters from space to "~" in Helvetica and compatible fonts, in 1/1000 of the size.
 _WIDTHS = (
     "278 278 355 556 556 889 667 191 333 333 389 584 278 333 278 278 556 556 556 556 556 556 556 556 556 "
@@ -31,7 +31,7 @@ _WIDTHS = (
 _ASCII = dict(zip(map(chr, range(32, 127)), map(int, _WIDTHS.split()), strict=True))
 Box = tuple[float, float, float, float]
 _SHAPELESS = ("Cc", "Cs", "Zl", "Zp")  # control characters, surrogates, ends of lines and paragraphs
-# Also characters that XML refuses, or that change the direction of the text around them.
+# Also characters that XML rejects, or that change the direction of the text around them.
 _NO_TEXT = "\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _MARKS = str.maketrans({"\n": "↵", "\r": "␍", "\t": "⇥"})
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -58,7 +58,7 @@ class Drawing:
     def text(
         self, x: float, y: float, text: str, anchor: str = "start", size: float = 12, colour: str = INK, **more: Any
     ) -> None:
-        """A line of text; y is its base line."""
+        """A line of text; y is its baseline."""
         self.add("text", text, x=x, y=y, text_anchor=anchor, font_size=size, fill=colour, **more)
 
     def line(self, points: Iterable[tuple[float, float]], colour: str = INK, width: float = 1.5) -> None:
@@ -83,7 +83,7 @@ def escaped(text: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """A text with visible blanks: spaces at its ends as "·", only spaces as "␣", ends of lines as "↵" and "␍", tabs as
+    """A text with visible blanks: spaces at its ends as "·", all-space texts as "␣", line ends as "↵" and "␍", tabs as
     "⇥", other characters without a shape as "�", an empty text as "∅", and only joiners and other spaces as their code
     points. (``viz.visible`` in base.js does the same.)"""
     if text.strip(" ") and all(unicodedata.category(c) in ("Cf", "Zs") for c in text):
@@ -106,7 +106,7 @@ def _short(value: Any) -> str:
 
 
 def size(svg: str) -> tuple[float, float]:
-    """Width and height in CSS pixels. Raises ValueError if the SVG does not give them in pixels or points."""
+    """Width and height in CSS pixels. Raises ValueError if the SVG does not state them in pixels or points."""
     sides = {name: float(x) * (POINT if unit == "pt" else 1) for name, x, unit in _SIDE.findall(_root(svg)[0])}
     if set(sides) != {"width", "height"} or 0 in sides.values():
         raise ValueError("an SVG must have a width and height, in pixels or points")
@@ -114,7 +114,7 @@ def size(svg: str) -> tuple[float, float]:
 
 
 def scaled(svg: str, scale: float) -> str:
-    """The same picture with its size times ``scale``. Raises ValueError: it is not positive, or this is no SVG."""
+    """The same picture with its size times ``scale``. Raises ValueError: it is not positive, or this is not an SVG."""
     root = _root(svg)
     factor = checked_scale(scale)
     tag = _SIDE.sub(lambda side: f'{side[1]}="{float(side[2]) * factor:.6g}{side[3]}"', root[0])
@@ -135,7 +135,7 @@ def beside(title: str, *pictures: str) -> str:
 
 
 def checked_scale(scale: float) -> float:
-    """A positive, finite factor. Raises ValueError for others."""
+    """A positive, finite factor. Raises ValueError for other values."""
     if not 0 < scale < math.inf:
         raise ValueError(f"scale is {scale}; it must be positive")
     return scale
@@ -173,12 +173,12 @@ class PointDrawing(Drawing):
 
 
 def width(text: str, size: float) -> float:
-    """The approximate width of a text: fonts other than Helvetica are up to a tenth wider."""
+    """The approximate width of a text: fonts other than Helvetica may be up to a tenth wider."""
     return 1.1 * sum(map(_advance, text)) * size / 1000
 
 
 def shortened(text: str, size: float, most: float) -> str:
-    """A text cut to a width, with "…" (as wide as the font's size) at the end if it was cut."""
+    """A text cut to a width, with "…" (as wide as the font size) at the end if it was cut."""
     room, ends = most * 1000 / size / 1.1, list(accumulate(map(_advance, text)))
     return text if not ends or ends[-1] <= room else text[: bisect(ends, room - 1000)] + "…"
 

@@ -1,5 +1,5 @@
-"""The base of all views of ``viz``, which show themselves in a notebook or a browser, and save themselves.
-vl-convert-python, which the extra ``viz`` installs, converts SVG to PNG and PDF, and draws charts."""
+"""The base of all views in ``viz``, which show themselves in a notebook or a browser, and save themselves.
+vl-convert-python, which the ``viz`` extra installs, converts SVG to PNG and PDF, and draws charts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_DRAWN = 1_000_000  # characters of an SVG that a notebook stores in additio
 class View(ABC):
     """An interactive page. In a notebook it shows itself."""
 
-    endings: ClassVar[tuple[str, ...]] = (".html",)  # of files that ``save`` writes, by methods of these names
+    endings: ClassVar[tuple[str, ...]] = (".html",)  # of files that ``save`` writes, with methods of these names
 
     @abstractmethod
     def page(self) -> Page:
@@ -37,7 +37,7 @@ class View(ABC):
         return self.page().html()
 
     def show(self) -> None:
-        """Show it: below the cell in a notebook, otherwise as a page in the browser; without a browser, print the file
+        """Show the page: below the cell in a notebook, otherwise in the browser; without a browser, print the file
         to open. The file stays in the temporary folder, as there is no way to know when the browser has read it."""
         if show_view := shower():
             show_view(self)
@@ -55,10 +55,10 @@ class View(ABC):
 
     def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
         """Write a file atomically. Its ending determines the format: .html is the page; a picture's other endings
-        (.svg, .png, .pdf) take the arguments of ``svg``, and ``scale``: for PNG the pixels for each CSS pixel, 2 by
-        default; for SVG and PDF a factor, 1 by default. Raises ValueError: another ending, or an error of ``svg``.
-        OSError: the file cannot be written; an older one stays unchanged. ImportError: PNG or PDF without the extra
-        ``viz``."""
+        (.svg, .png, .pdf) take the arguments of ``svg``, and ``scale``: for PNG, pixels per CSS pixel, 2 by default;
+        for SVG and PDF, a factor, 1 by default. Raises ValueError: any other ending, or an error from ``svg``.
+        OSError: the file cannot be written; an older one stays unchanged. ImportError: PNG or PDF without the
+        ``viz`` extra."""
         file, ending = Path(path), self.checked_ending(path)
         if ending == ".html" and (args or look):
             raise ValueError(f"cannot save {file.name}: a page takes no arguments")
@@ -88,7 +88,7 @@ class View(ABC):
 
 
 class Picture(View):
-    """A view that is also a vector picture, and can be saved as PNG and PDF."""
+    """A view that is also a vector picture and can be saved as PNG and PDF."""
 
     endings: ClassVar[tuple[str, ...]] = (".html", ".svg", ".png", ".pdf")
 
@@ -97,8 +97,8 @@ class Picture(View):
         """The picture, as the text of an SVG file."""
 
     def png(self, *args: Any, scale: float = 2.0, **look: Any) -> bytes:
-        """The picture of ``svg`` with the same arguments, in ``scale`` pixels for each CSS pixel. Raises ImportError:
-        the extra ``viz`` is missing. ValueError: an error of ``svg``, or too many pixels."""
+        """The picture of ``svg`` with the same arguments, with ``scale`` pixels per CSS pixel. Raises ImportError: the
+        ``viz`` extra is missing. ValueError: an error from ``svg``, or too many pixels."""
         return png(self.svg(*args, **look), scale)
 
     def pdf(self, *args: Any, scale: float = 1.0, **look: Any) -> bytes:
@@ -112,11 +112,11 @@ class Picture(View):
             return ""
 
 
-MOST_PIXELS = 100_000_000  # of a PNG: takes 400 MB; out of memory, the library would end the process
+MOST_PIXELS = 100_000_000  # in a PNG, which takes 400 MB; out of memory, the library would end the process
 
 
 def png(svg: str, scale: float = 2.0) -> bytes:
-    """Convert SVG to PNG, with ``scale`` pixels for each CSS pixel, which is 3/4 of a point. Raises ImportError:
+    """Convert SVG to PNG, with ``scale`` pixels per CSS pixel, which is 3/4 of a point. Raises ImportError:
     vl-convert-python is missing. ValueError: a scale that is not positive, or too many pixels."""
     library = converter()
     wide, high = size(svg)
@@ -130,13 +130,13 @@ def png(svg: str, scale: float = 2.0) -> bytes:
 
 
 def pdf(svg: str, scale: float = 1.0) -> bytes:
-    """A vector picture on one page of its size, whose text stays text. At scale 1 a point is a point, and a CSS pixel
+    """A vector picture on one page of the same size; text stays text. At scale 1 a point is a point, and a CSS pixel
     3/4 of a point. Raises like ``png``, except for too many pixels."""
     return bytes(converter().svg_to_pdf(scaled(svg, scale / POINT)))  # it takes pixels as points
 
 
 def converter() -> Any:
-    """The library. Raises ImportError if it is missing."""
+    """The conversion library. Raises ImportError if it is missing."""
     try:
         import vl_convert
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""The functions behind the layers, by PyTorch's names: ``import minigrad.nn.functional as F``."""
+"""The functions behind the layers, under PyTorch's names: ``import minigrad.nn.functional as F``."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Helpers of the functions: argument checks, in-place changes and the reduction of losses; and for spatial axes, one
+"""Helpers for the functions: argument checks, in-place changes and loss reduction; and for spatial axes: one
 number per axis, a batch axis for a single sample, and one function per number of axes."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def applied(op: Op, input: Tensor, inplace: bool, *attributes: Any) -> Tensor:
 
 
 def same_dtype(name: str, input: Tensor, **others: Tensor | None) -> None:
-    """Refuse operands of different dtypes."""
+    """Reject operands of different dtypes."""
     dtype = input.array.dtype
     for role, other in others.items():
         if other is not None and other.array.dtype is not dtype and other.array.dtype != dtype:
@@ -34,13 +34,13 @@ def same_dtype(name: str, input: Tensor, **others: Tensor | None) -> None:
 
 
 def integers(name: str, role: str, input: Tensor) -> None:
-    """Refuse indices that are not integers."""
+    """Reject indices that are not integers."""
     if input.array.dtype.kind not in "iu":
         raise RuntimeError(f"{name}: expected {role} of an integer dtype, but got {input.dtype}: use .long()")
 
 
 def probability(name: str, p: float) -> None:
-    """Refuse a probability outside [0, 1]."""
+    """Reject a probability outside [0, 1]."""
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"{name} probability has to be between 0 and 1, but got {p}")
 
@@ -88,7 +88,7 @@ class Axes(NamedTuple):
     n: int  # the number of axes
 
     def each(self, argument: str, value: Any) -> Ints:
-        """A number for each axis, given one for all or one each. Raises RuntimeError: too many or too few numbers."""
+        """A number for each axis, given one for all or one per axis. Raises RuntimeError: the wrong count."""
         if not isinstance(value, Sequence):
             return (int(value),) * self.n
         if len(value) not in (1, self.n):
@@ -96,7 +96,7 @@ class Axes(NamedTuple):
         return tuple(map(int, value)) * (self.n if len(value) == 1 else 1)
 
     def window(self, kernel_size: Each, stride: Each, padding: Each | str, dilation: Each) -> Window:
-        """The window of these numbers, or of the padding "valid" (none) or "same" (the length stays)."""
+        """The window with these numbers, or with the padding "valid" (none) or "same" (the length stays)."""
         kernel, steps = self.each("kernel_size", kernel_size), self.each("stride", stride)
         apart = self.each("dilation", dilation)
         for argument, values in (("kernel_size", kernel), ("stride", steps), ("dilation", apart)):
@@ -115,7 +115,7 @@ class Axes(NamedTuple):
         return Window(kernel, steps, tuple((p, p) for p in pads), apart)
 
     def check_fits(self, window: Window, lengths: Ints) -> None:
-        """Refuse a window that is longer than the padded input."""
+        """Reject a window that is longer than the padded input."""
         if min(window.places(lengths)) < 1:
             sizes = f"({by(window.padded(lengths))}). Kernel size: ({by(window.span())})"
             rule = "Kernel size can't be greater than actual input size. Calculated output size:"
@@ -124,7 +124,7 @@ class Axes(NamedTuple):
 
     def batched(self, input: Tensor, run: Callable[[Tensor], Any]) -> Any:
         """``run`` on (N, C, *lengths); a batch axis is added to an input without one, and removed from the result.
-        Raises RuntimeError: the input has another number of axes."""
+        Raises RuntimeError: the input has the wrong number of axes."""
         if input.array.ndim == self.n + 2:
             return run(input)
         if input.array.ndim != self.n + 1:
@@ -136,7 +136,7 @@ class Axes(NamedTuple):
 
 
 def check_not_empty(name: str, input: Tensor, n: int) -> None:
-    """Refuse an input (N, C, ...) or (C, ...) with ``n`` spatial axes that is empty, unless N is 0."""
+    """Reject an input (N, C, ...) or (C, ...) with ``n`` spatial axes if it is empty, unless N is 0."""
     if 0 in input.array.shape[-n - 1 :]:
         raise RuntimeError(f"{name}: Expected {n + 1}D or {n + 2}D input, not empty, but got {list(input.array.shape)}")
 

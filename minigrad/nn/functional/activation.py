@@ -59,7 +59,7 @@ def _of_op(name: str, op: Op, doc: str, *attributes: float) -> Callable[..., Ten
     return activation
 
 
-# SELU's constants keep mean 0 and variance 1.
+# SELU's constants preserve mean 0 and variance 1.
 _SELU = (1.6732632423543772, 1.0507009873554805, 1.0)
 _SELU_IS = "1.0507 · (x for x > 0, else 1.6733 (eˣ - 1)), elementwise (Klambauer et al. 2017)"
 selu = _of_op("selu", a.scaled_elu, _SELU_IS, *_SELU)
@@ -132,7 +132,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x for x > 0, else weight · x, elementwise (He et al. 2015). ``input``: (N, C, ...), (N) or (). ``weight``: a
-    slope for each channel, (C), or a common one, (1) or (). Raises RuntimeError: shapes or dtypes do not fit."""
+    slope for each channel, (C), or a common one, (1) or (). Raises RuntimeError: shapes or dtypes do not match."""
     same_dtype("prelu", input, weight=weight)
     if weight.array.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: {weight.ndim = }")
@@ -149,7 +149,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """x for x > 0, else r · x, elementwise; in training, r is uniform in [lower, upper) for each element, else it is
+    """x for x > 0, else r · x, elementwise; in training, r is uniform in [lower, upper) for each element; else it is
     their mean (Xu et al. 2015). Raises RuntimeError: lower is above upper."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
@@ -250,7 +250,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def relu_dropout(input: Tensor, p: float) -> Tensor:
-    """``dropout(relu(input), p)`` in training: one pass; its backward pass needs only the result."""
+    """``dropout(relu(input), p)`` in training, in one pass; its backward pass needs only the result."""
     return apply(relu_op, (input, keep_mask(input, None, p), _scale(input, p)))
 
 
@@ -263,7 +263,7 @@ def _scale(input: Tensor, p: float) -> float:
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """``dropout`` of whole channels (Tompson et al. 2015): input (N, C, L) or (C, L). Raises ValueError: ``p`` is not a
-    probability; RuntimeError: the input has another number of axes."""
+    probability; RuntimeError: the input has the wrong number of axes."""
     ndim = input.array.ndim
     if ndim not in (2, 3):
         raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input: (N, C, L) or (C, L)")
@@ -271,7 +271,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``dropout`` of whole channels: input (N, C, H, W); three axes are taken as (N, C, L)."""
+    """``dropout`` of whole channels: input (N, C, H, W); three axes are read as (N, C, L)."""
     _warn_of_axes("dropout2d", input, (3, 4))
     if input.array.ndim == 3:
         remedy = "To drop channels of (C, H, W), add an axis for the batch; for (N, C, L) there is dropout1d."
@@ -293,8 +293,8 @@ def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean 0 and variance 1, for SELU: dropped elements become SELU's minimum, and a linear map
-    follows (Klambauer et al. 2017). Raises ValueError: ``p`` is not a probability."""
+    """Dropout that preserves mean 0 and variance 1, for SELU: dropped elements become SELU's minimum, and a linear
+    map follows (Klambauer et al. 2017). Raises ValueError: ``p`` is not a probability."""
     return _alpha(input, p, training, inplace)
 
 
@@ -310,7 +310,7 @@ def channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bo
 
 
 def _mask(input: Tensor, p: float, training: bool, lead: int | None = None) -> Any:
-    """A bool for each element or, with ``lead``, for each of the first axes; None if nothing is dropped."""
+    """A bool for each element, or with ``lead`` for each index of the first axes; None if nothing is dropped."""
     probability("dropout", p)
     if not training or p == 0.0 or not input.array.size:
         return None

@@ -39,8 +39,8 @@ def scaled_dot_product_attention(
         query: (..., T, Dh). key: (..., S, Dh). value: (..., S, Dv). Leading axes broadcast.
         attn_mask: broadcasts to (..., T, S): bools, True where attention is allowed, or numbers to add to the
             scores.
-        dropout_p: dropout of the attention weights, also in evaluation: pass 0.0 there.
-        is_causal: query i may attend to the keys up to i; there must be no mask then.
+        dropout_p: dropout probability for the attention weights, applied in evaluation too: pass 0.0 there.
+        is_causal: query i may attend to the keys up to i; excludes ``attn_mask``.
         scale: 1 / √Dh if None.
         enable_gqa: key and value may have fewer heads (axis -3) than the query, each shared by several.
 
@@ -144,14 +144,14 @@ def multi_head_attention_forward(
 
     Args:
         embed_dim_to_check: D.
-        in_proj_weight: (3 D, D); None with ``use_separate_proj_weight``, which takes q_proj_weight (D, D),
+        in_proj_weight: (3 D, D); None with ``use_separate_proj_weight``, which uses q_proj_weight (D, D),
             k_proj_weight (D, kdim) and v_proj_weight (D, vdim).
         in_proj_bias: (3 D). out_proj_weight: (D, D). out_proj_bias: (D).
-        bias_k, bias_v: (1, 1, D), an additional key and value. add_zero_attn: append a key and value of zeros.
+        bias_k, bias_v: (1, 1, D), an additional key and value. add_zero_attn: append a zero key and value.
         static_k, static_v: (B H, S, Dh), used instead of the projected key and value.
         batch_first: not in PyTorch: inputs are (B, T, D).
 
-    Raises AssertionError, RuntimeError: shapes or dtypes do not fit."""
+    Raises AssertionError, RuntimeError: shapes or dtypes do not match."""
     if query.ndim == 2:
         return _unbatched(query, key, value, locals())
     weights = (in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight)
@@ -241,7 +241,7 @@ def _project_in(
     query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor | None, ...], bias: Tensor | None, heads: int
 ) -> tuple[Tensor, ...]:
     """x Wᵀ + b for query, key and value, as (., ., H, Dh): one product if they are one tensor, two if key is value.
-    ``weights``: (3 D, D), then ignored ones; or None, then (D, D), (D, kdim), (D, vdim). ``bias``: (3 D) or None."""
+    ``weights``: (3 D, D), then unused ones; or None, then (D, D), (D, kdim), (D, vdim). ``bias``: (3 D) or None."""
     joint = weights[0]
     if joint is not None and query is key and key is value:
         return _split_projections(linear(query, joint, bias), 3, heads)
@@ -259,7 +259,7 @@ def _project_in(
 
 
 def _split_projections(x: Tensor, count: int, heads: int) -> tuple[Tensor, ...]:
-    """``count`` projections in one, (., ., count D), each as (., ., H, Dh)."""
+    """Split ``count`` joint projections, (., ., count D), into one (., ., H, Dh) each."""
     a, b, width = x.array.shape
     return x.reshape(a, b, count, heads, width // count // heads).unbind(2)
 

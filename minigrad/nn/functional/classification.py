@@ -1,6 +1,6 @@
 """Classification losses: cross-entropy and negative log-likelihood.
 
-The classes are in axis 1, with any axes after it: (C), (N, C) or (N, C, d1, ...); the target has the same
+The classes are along axis 1, with any axes after it: (C), (N, C) or (N, C, d1, ...); the target has the same
 shape without them. Internally, inputs are rows of classes (N d1 ..., C).
 """
 
@@ -41,12 +41,12 @@ def cross_entropy(
         input: logits, (C), (N, C) or (N, C, d1, ...).
         target: classes (integers, the shape without C), or probabilities (the shape of ``input``).
         weight: (C), a factor for each class.
-        ignore_index: a target class that is left out; not for probabilities.
-        reduction: "none", "sum" or "mean", which divides by the weights of the targets; it is NaN if none is left.
+        ignore_index: a target class to leave out; not for probabilities.
+        reduction: "none", "sum" or "mean", which divides by the weights of the targets; it is NaN if no target is left.
         label_smoothing: ε: the target becomes (1 - ε) onehot + ε / C (Szegedy et al. 2016).
 
-    Raises ValueError: the number of targets does not fit, or the reduction is unknown; RuntimeError: shapes or dtypes
-    do not fit, or ε is outside [0, 1]; IndexError: a class is outside 0 .. C - 1 (checked on the CPU).
+    Raises ValueError: the number of targets is wrong, or the reduction is unknown; RuntimeError: shapes or dtypes
+    do not match, or ε is outside [0, 1]; IndexError: a class is outside 0 .. C - 1 (checked on the CPU).
 
     >>> F.cross_entropy(mg.tensor([[0.0, 0.0]]), mg.tensor([1]))
     tensor(0.6931)
@@ -107,7 +107,7 @@ def nll_loss(
 
 
 def _rows(name: str, input: Tensor, target: Tensor, weight: Weight, ignore_index: int) -> tuple[Tensor, Tensor, Tensor]:
-    """(N, C) rows, (N,) targets, and these without ``ignore_index``, after a check that their shapes fit."""
+    """(N, C) rows, (N,) targets, and targets without ``ignore_index``, after a check that their shapes match."""
     shape, expected = input.array.shape, input.array.shape[:1] + input.array.shape[2:]
     if weight is not None or len(shape) < 2 or target.array.shape != expected or target.array.dtype.kind not in "iu":
         _check_operands(name, input, target, weight)
@@ -119,7 +119,7 @@ def _rows(name: str, input: Tensor, target: Tensor, weight: Weight, ignore_index
 
 
 def _check_operands(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    """Refuse a target or class weights that do not fit the input."""
+    """Reject a target or class weights that do not match the input."""
     shape = tuple(input.array.shape)
     batched = len(shape) > 1
     expected = shape[:1] * batched + shape[2:]
@@ -179,16 +179,16 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Any = None,
 ) -> Tensor:
-    """``cross_entropy(linear(input, linear_weight, linear_bias), target)``; the mean and the sum for targets that
-    are classes, without class weights, are computed in chunks that never hold all logits in memory.
+    """``cross_entropy(linear(input, linear_weight, linear_bias), target)``; for targets that are
+    classes, without class weights, the mean and sum are computed in chunks that never hold all logits in memory.
 
     Args:
         input: (N, D) or (D); in the chunked case also (..., D), with a target (...).
         linear_weight: (C, D), or (C, d1, ..., D) for a target (N, d1, ...). linear_bias: the same without D.
         target, weight, reduction, label_smoothing: as for ``cross_entropy``.
-        ignore_index: a target that is left out; None means -100. options: ignored.
+        ignore_index: a target to leave out; None means -100. options: ignored.
 
-    Raises as ``cross_entropy``; RuntimeError also for an ``ignore_index`` with probabilities as target."""
+    Raises like ``cross_entropy``; also RuntimeError for an ``ignore_index`` with probabilities as the target."""
     reduction = reduction_of(None, None, reduction)
     shape, widths = tuple(input.array.shape), tuple(linear_weight.array.shape)
     if shape[-1:] != widths[-1:]:

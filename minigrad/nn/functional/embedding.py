@@ -1,4 +1,4 @@
-"""Embedding lookups, one by one or reduced by bags, and one-hot vectors."""
+"""Embedding lookups, one by one or reduced per bag, and one-hot vectors."""
 
 from __future__ import annotations
 
@@ -99,15 +99,15 @@ def embedding_bag(
 
     Args:
         input: (B, L) integers, one bag per row; or (M) with ``offsets`` (B), where each bag begins.
-        mode: "sum", "mean" or "max"; an empty bag gives zeros.
-        per_sample_weights: (the input's shape): factors of the rows, for "sum" only.
+        mode: "sum", "mean" or "max"; an empty bag yields zeros.
+        per_sample_weights: factors for the rows, in the input's shape; for "sum" only.
         include_last_offset: whether ``offsets`` has one more entry, the end of the last bag.
-        padding_idx: an index that is left out.
+        padding_idx: an index to leave out.
         max_norm, norm_type, scale_grad_by_freq, sparse: as for ``embedding``.
 
-    Raises ValueError: shapes do not fit, or the mode is unknown. NotImplementedError: factors in another mode than
-    "sum". RuntimeError: ``scale_grad_by_freq`` in the mode "max"; an index outside of the table (checked on the CPU),
-    or offsets outside of the input; factors of another dtype than the weight."""
+    Raises ValueError: shapes do not match, or the mode is unknown. NotImplementedError: factors in a mode other than
+    "sum". RuntimeError: ``scale_grad_by_freq`` in "max" mode; an index outside the table (checked on the CPU),
+    or offsets outside the input; factors whose dtype differs from the weight's."""
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")
     if scale_grad_by_freq and mode == "max":

@@ -22,7 +22,7 @@ __all__ += ["cosine_similarity", "fold", "linear", "pairwise_distance", "unfold"
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out); weight (in), bias () -> (...). Raises
-    RuntimeError: shapes or dtypes do not fit; TypeError: the input is not a tensor.
+    RuntimeError: shapes or dtypes do not match; TypeError: the input is not a tensor.
 
     >>> F.linear(mg.ones(1, 2), mg.tensor([[1.0, 2.0]]), mg.tensor([0.5]))
     tensor([[3.5000]])
@@ -168,7 +168,7 @@ def unfold(input: Tensor, kernel_size: Each, dilation: Each = 1, padding: Each =
 def fold(
     input: Tensor, output_size: Each, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1
 ) -> Tensor:
-    """Overlapping blocks, as ``unfold`` returns them, added: (N, C · kernel, places) -> (N, C, *output_size); also
+    """The sum of overlapping blocks, as ``unfold`` returns them: (N, C · kernel, places) -> (N, C, *output_size); also
     without N. Raises RuntimeError: the input does not have a shape that ``unfold`` returns."""
     axes = Axes("fold", 2)
     window, lengths = axes.window(kernel_size, stride, padding, dilation), axes.each("output_size", output_size)

@@ -1,4 +1,4 @@
-"""Normalisation over the last axes, by channel, and by group of channels."""
+"""Normalisation over the last axes, by channel, and by channel group."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EPSILON = {2: 2.0**-23, 4: 2.0**-23, 8: 2.0**-52}  # by itemsize, of the dtype 
 
 
 def _flat(name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None) -> tuple[Tensor | None, ...]:
-    """The input and its weights with the normalised axes flattened, after a check that their shapes fit."""
+    """The input and its weights with the normalised axes flattened, after a check that their shapes match."""
     expected, actual = tuple(shape), input.array.shape
     n = len(expected)
     if not n or actual[-n:] != expected:
@@ -81,8 +81,8 @@ def batch_norm(
 
     Args:
         input: (N, C) or (N, C, *lengths); or (0), which is returned.
-        running_mean, running_var: (C), or None. Training moves them, in place, by ``momentum`` towards the mean and
-            variance of the batch, unless it is empty; evaluation uses them instead of the batch's.
+        running_mean, running_var: (C), or None. Training moves them, in place, by ``momentum`` towards the batch's mean
+            and variance, unless it is empty; evaluation uses them instead of the batch's.
         weight, bias: (C), or None.
 
     Raises ValueError: one value per channel in training, or an eps that is not positive."""

@@ -33,7 +33,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     Args:
         pad: (before, after) of the last axis, then of the second to last, and so on.
         mode: "constant", "reflect" (mirrored without the edge), "replicate" (the edge repeated) or "circular"
-            (from the other end). The last three do not pad the first axis (unbatched) or the first two. Elements
+            (from the other end). The last three do not pad the first axis (without a batch) or the first two. Elements
             removed by negative numbers can still be mirrored or repeated, but do not wrap around.
         value: the constant, 0 if None.
 
@@ -116,20 +116,20 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Resample the spatial axes: (N, C, *lengths) -> (N, C, *size). The only integers that the linear and cubic modes
-    take are uint8; they round after each axis, the last one first.
+    """Resample the spatial axes: (N, C, *lengths) -> (N, C, *size). uint8 is the only integer dtype that the linear and
+    cubic modes take; they round it after each axis, the last one first.
 
     Args:
         size: the new lengths; or ``scale_factor``, which multiplies the old ones (a number, or one per axis).
         mode: "nearest", "nearest-exact", "linear" (one axis), "bilinear" (two), "trilinear" (three),
             "bicubic" (two), "area" (means of bins).
-        align_corners: for the linear and cubic modes: whether the first and last elements keep their positions.
+        align_corners: in the linear and cubic modes, whether the first and last elements keep their positions.
         recompute_scale_factor: derive the coordinates from the rounded new lengths instead of ``scale_factor``.
-        antialias: for "bilinear" and "bicubic": if the result is smaller, average over all elements that a new one
+        antialias: in "bilinear" and "bicubic", if the result is smaller, average over all elements that a new one
             covers, with a wider triangle or cubic, so that no detail is skipped.
 
-    Raises ValueError: not exactly one of ``size`` and ``scale_factor``; ``antialias`` with another mode.
-    NotImplementedError: the mode does not fit the axes. TypeError, RuntimeError: a size is no positive integer."""
+    Raises ValueError: not exactly one of ``size`` and ``scale_factor``; ``antialias`` in other modes.
+    NotImplementedError: the mode does not suit the axes. TypeError, RuntimeError: a size is not a positive integer."""
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:
         raise ValueError(f"align_corners option can only be set with the interpolating modes: {' | '.join(_SMOOTH)}")

@@ -65,8 +65,8 @@ def _max_pool(
 
     Args:
         kernel_size, stride, padding, dilation: a number, or one per axis.
-        stride: from one window to the next; None or () means ``kernel_size``. padding: -inf on both sides, at
-            most half a kernel. dilation: from one element of a window to the next.
+        stride: step from one window to the next; None or () means ``kernel_size``. padding: -inf on both sides, at
+            most half a kernel. dilation: step from one element of a window to the next.
         ceil_mode: whether the last window may reach beyond the end.
         return_indices: return (values, indices), where an index counts the elements of a channel."""
     lengths = input.array.shape[2:]

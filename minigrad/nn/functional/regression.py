@@ -1,4 +1,4 @@
-"""Elementwise losses of numbers and probabilities."""
+"""Elementwise losses for numbers and probabilities."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def binary_cross_entropy(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100; the input holds probabilities. Raises ValueError:
-    input and target differ in shape; RuntimeError: they differ in dtype; the input is outside [0, 1], or NaN (checked
+    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100, for an input of probabilities. Raises ValueError:
+    input and target differ in shape; RuntimeError: they differ in dtype; the input is outside [0, 1] or NaN (checked
     on the CPU)."""
     _check_same_shape("binary_cross_entropy", input, target)
     same_dtype("binary_cross_entropy", input, target=target)
@@ -121,7 +121,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """``binary_cross_entropy(sigmoid(input), target)`` in a numerically stable form. ``pos_weight``: a factor for the
-    part of the loss where the target is 1. Raises ValueError: shapes differ; RuntimeError: the target is no float."""
+    part of the loss where the target is 1. Raises ValueError: shapes differ; RuntimeError: a non-float target."""
     _check_same_shape("binary_cross_entropy_with_logits", input, target)
     if not target.is_floating_point():
         problem = f"result type {input.dtype} can't be cast to the target's dtype {target.dtype}: use target.float()"
@@ -167,8 +167,8 @@ def poisson_nll_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of Poisson counts: λ - t ln λ, where the input is ln λ, or, without ``log_input``, λ,
-    whose logarithm ``eps`` keeps finite. ``full``: add Stirling's approximation of ln t! where t > 1."""
+    """The negative log-likelihood of Poisson counts: λ - t ln λ, where the input is ln λ, or λ without ``log_input``;
+    ``eps`` then keeps the logarithm finite. ``full``: add Stirling's approximation of ln t! where t > 1."""
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         rest = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
@@ -181,9 +181,9 @@ def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
     """The negative log-likelihood of a normal distribution: (ln v + (input - target)² / v) / 2, plus ln 2π / 2 if
-    ``full``. ``var``: the variance v, a number, or a tensor of the shape of ``input`` where one axis may be 1, or the
-    last one absent. It is clamped to at least ``eps``, which gradients ignore. Raises ValueError: the variance is
-    negative, or of another shape; the reduction is unknown."""
+    ``full``. ``var``: the variance v, a number, or a tensor shaped like ``input``, but one axis may have length 1, or
+    the last be absent. It is clamped to at least ``eps``, which gradients ignore. Raises ValueError: the variance is
+    negative or has the wrong shape; the reduction is unknown."""
     variance = input.new_full(input.shape, var) if isinstance(var, (int, float)) else var
     if bool((variance.array < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entry/entries")

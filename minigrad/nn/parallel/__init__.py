@@ -1,4 +1,4 @@
-"""Data parallelism over processes, and PyTorch's names for several devices in one process (here only one).
+"""Data parallelism over processes, and PyTorch's names for several devices in one process (only one here).
 
 ``buckets.py`` reduces gradients; the classes are in ``compat``.
 """

@@ -1,8 +1,8 @@
 """Gradients packed into flat arrays (buckets), which are reduced while the backward pass computes the others.
 
 Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training": many small reductions cost
-latency, and a single large one could begin only after the last gradient. Buckets are in the reverse order of the
-parameters, roughly the order in which gradients arrive, and all ranks reduce them in this order.
+latency, and a single large one could begin only after the last gradient. Buckets are in reverse parameter order,
+roughly the order in which gradients arrive, and all ranks reduce them in this order.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MiB = 2**20
 
 
 class GradBucket:
-    """The gradients of the parameters ``numbers``, of one dtype on one device: ``flat`` holds them all, ``views`` each
-    one in its parameter's shape. Communication hooks get it."""
+    """The gradients of the parameters ``numbers``, of one dtype on one device: ``flat`` contains them all, ``views``
+    has each in its parameter's shape. Communication hooks receive it."""
 
     def __init__(self, place: int, count: int, numbers: list[int], parameters: Sequence[Tensor]) -> None:
         self._place, self._count, self.numbers = place, count, numbers
@@ -96,7 +96,7 @@ class Buckets:
         self._places = {number: (bucket, i) for number, bucket, i in places}
 
     def begin(self) -> None:
-        """Begin without gradients. Rebuild the buckets if parameters were moved or converted since."""
+        """Begin without gradients. Rebuild the buckets if parameters were moved or converted meanwhile."""
         for number, parameter in enumerate(self.parameters):
             kinds = [(x.dtype, x.shape, of(x).device_of(x)) for x in (self.view(number), parameter.array)]
             if kinds[0] != kinds[1]:
@@ -119,7 +119,7 @@ class Buckets:
             self._written.add(number)
 
     def complete(self, number: int, factor: float = 1.0) -> None:
-        """A parameter's gradient is complete, or zero if nothing was added. Multiply it, and reduce full buckets."""
+        """Mark a parameter's gradient as complete, zero if nothing was added. Multiply it, and reduce full buckets."""
         bucket, place = self._places[number]
         if number not in self._written:
             bucket.views[place][...] = 0

@@ -38,7 +38,7 @@ def _gradients(parameters: Tensors) -> list[Tensor]:
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Flag = None
 ) -> Tensor:
-    """The joint norm of all tensors. Raises RuntimeError if it is not finite, and ``error_if_nonfinite``."""
+    """The joint norm of all tensors. With ``error_if_nonfinite``, raises RuntimeError if it is not finite."""
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not listed:
         return zeros(())
@@ -74,7 +74,7 @@ def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Tens
 
 
 def scale_(tensors: list[Tensor], factor: float | Array) -> None:
-    """Multiply all tensors by a number, or by an array without axes on their device, in place."""
+    """Multiply all tensors, in place, by a number or by a 0-D array on their device."""
     kernel, many = _together(tensors)
     if kernel:
         kernel.scale(many, factor)
@@ -86,7 +86,7 @@ def scale_(tensors: list[Tensor], factor: float | Array) -> None:
 
 
 def _together(tensors: list[Tensor]) -> tuple[Any, Any]:
-    """The kernel for many arrays, and its argument; two None if there is no kernel, or not all arrays fit."""
+    """The kernel for many arrays, and its argument; None for both if no kernel takes all the arrays."""
     kernels: Any = of(tensors[0].array).kernels("clip_grad_norm") if tensors else ()
     many = kernels[0].Many([(t.array,) for t in tensors]) if kernels else None
     return (kernels[0], many) if many is not None and all(many.fits) else (None, None)
@@ -102,7 +102,7 @@ def clip_grad_norm_(
         parameters: the tensors whose gradients to scale. norm_type: the order; inf for the largest absolute value.
         foreach: ignored.
 
-    Returns the norm before clipping, a 0-D tensor. Raises RuntimeError if it is not finite, and ``error_if_nonfinite``.
+    Returns the norm before clipping, a 0-D tensor. Raises RuntimeError if ``error_if_nonfinite`` and it is not finite.
 
     >>> w = mg.ones(4, requires_grad=True)
     >>> (10 * w).sum().backward()

@@ -1,6 +1,6 @@
 """Sequences of different lengths in one tensor: padded to one length, or packed without padding.
 
-A packed sequence holds the first elements of all sequences, then all second elements, and so on; the sequences are
+A packed sequence contains the first elements of all sequences, then all second elements, and so on; the sequences are
 sorted by length, the longest first. One index converts each form to the other.
 """
 
@@ -37,7 +37,7 @@ class PackedSequence(PackedSequence_):
     """Sequences without padding, in the order of the steps. ``pack_padded_sequence`` and ``pack_sequence`` return it.
 
     Attributes:
-        data: (N, ...), N being the sum of all lengths. batch_sizes: int64 (T), on the CPU: the sequences at each step.
+        data: (N, ...), N being the sum of all lengths. batch_sizes: int64 (T), on the CPU: sequence counts per step.
         sorted_indices, unsorted_indices: the order of the batch by length, and its inverse; None if it was sorted.
     """
 
@@ -104,9 +104,9 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Remove the padding: input (T, B, ...), or (B, T, ...) -> data (sum of lengths, ...). ``lengths``: of each
-    sequence, B integers: a list, or a tensor on the CPU. ``enforce_sorted``: require the longest sequence first; if
-    False, sort them. Raises RuntimeError: lengths are not sorted, not positive, longer than T, or not B."""
+    """Remove the padding: input (T, B, ...), or (B, T, ...) -> data (sum of lengths, ...). ``lengths``: B
+    integers, a list or a tensor on the CPU. ``enforce_sorted``: require the sequences longest first; if
+    False, sort them. Raises RuntimeError: lengths are not sorted, not positive, longer than T, or not B in number."""
     if input.ndim < 2:
         raise IndexError(f"pack_padded_sequence: expected (T, B, ...) or (B, T, ...), but got {tuple(input.shape)}")
     time, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
@@ -144,7 +144,7 @@ def _rows(step: Array, sequence: Array, time: int, batch: int, batch_first: bool
 
 
 def _padded(data: Tensor, index: Any, time: int, batch: int, batch_first: bool, value: Any) -> Tensor:
-    """Rows (N, ...) at their indices in a tensor (T, B, ...), or (B, T, ...), that otherwise holds ``value``."""
+    """Rows (N, ...) at their indices in a tensor (T, B, ...), or (B, T, ...), filled with ``value`` elsewhere."""
     rows = full((time * batch, *data.shape[1:]), value, dtype=data.dtype, device=data.device)
     rows[index] = data
     return rows.reshape(*((batch, time) if batch_first else (time, batch)), *data.shape[1:])
@@ -153,8 +153,8 @@ def _padded(data: Tensor, index: Any, time: int, batch: int, batch_first: bool, 
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The inverse of ``pack_padded_sequence``; the batch gets its original order. ``total_length``: pad to this length
-    instead of the longest sequence's. Returns (T, B, ...), or (B, T, ...), and the lengths, int64 (B) on the CPU.
+    """The inverse of ``pack_padded_sequence``; the batch gets back its old order. ``total_length``: pad to this length
+    instead of the longest one. Returns (T, B, ...), or (B, T, ...), and the lengths, int64 (B) on the CPU.
     Raises ValueError: ``total_length`` is shorter than the longest sequence."""
     sizes = sequence.batch_sizes.numpy()
     longest, batch = len(sizes), int(sizes[0])

@@ -1,7 +1,7 @@
 """Learning rates over time. Call ``scheduler.step()`` after each ``optimizer.step()`` (or each epoch).
 
 e counts these calls from 0, and lr₀ is a group's rate before the schedule begins. Most schedules multiply the current
-rate, so that several can act on one optimiser; LambdaLR, CyclicLR, OneCycleLR, NoamLR, InverseSquareRootLR and
+rate, so several can act on one optimiser; LambdaLR, CyclicLR, OneCycleLR, NoamLR, InverseSquareRootLR and
 CosineAnnealingWarmRestarts set it.
 """
 

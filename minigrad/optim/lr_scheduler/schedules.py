@@ -26,15 +26,15 @@ _OTHER_LENGTH = (
 
 
 class LRScheduler:
-    """Changes the groups' "lr" at each ``step()``. A subclass defines ``get_lr()``, a list for the groups, and
+    """Changes the groups' "lr" at each ``step()``. A subclass defines ``get_lr()``, one rate per group, and
     optionally ``_get_closed_form_lr()``, which ``step(epoch)`` calls instead.
 
     Args:
         optimizer: the optimiser whose groups' "lr" changes.
-        last_epoch: e of the last call, -1 to start; else the groups must have an "initial_lr".
+        last_epoch: e at the last call, -1 to start; otherwise the groups must have an "initial_lr".
         verbose: ignored; older programs pass it.
 
-    Attributes are ``base_lrs``, lr₀ of each group, and ``last_epoch``, e. Raises TypeError: not an Optimizer;
+    Attributes: ``base_lrs``, lr₀ of each group, and ``last_epoch``, e. Raises TypeError: not an Optimizer;
     KeyError: a group without "initial_lr"."""
 
     _functions: ClassVar[tuple[str, ...]] = ()  # attributes that hold a function, a list of functions, or None
@@ -100,7 +100,7 @@ class LRScheduler:
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Resume from the state of another schedule. Functions stay, and callable objects get the saved attributes."""
+        """Resume from another schedule's state. Functions stay, and callable objects receive their saved attributes."""
         state = dict(state_dict)
         for name in self._functions:
             value, saved = getattr(self, name), state.pop(name, None)
@@ -139,7 +139,7 @@ class FactorScheduler(GroupScheduler):
     """floor + (lr₀ - floor) · f(e). Each step multiplies the current rate, minus the floor, by f(e) / f(e - 1), so that
     several schedules can act on one optimiser. A subclass defines ``_factor``."""
 
-    _resumes = False  # whether to multiply the rate at once when it begins at ``last_epoch``, as in PyTorch
+    _resumes = False  # whether to multiply the rate immediately on starting at ``last_epoch``, as in PyTorch
 
     def _factor(self, e: int) -> float:
         raise NotImplementedError
@@ -157,7 +157,7 @@ class FactorScheduler(GroupScheduler):
             return lr
         try:
             ratio = self._ratio(e) if e > 0 else self._factor(0)
-        except ZeroDivisionError:  # lr₀ does not follow from the current rate
+        except ZeroDivisionError:  # the current rate does not determine lr₀
             return self._closed_form(i, float(self.base_lrs[i]))
         return ratio * (lr - floor) + floor
 
@@ -167,7 +167,7 @@ class FactorScheduler(GroupScheduler):
 
 
 def snapshot(value: Any) -> Any:
-    """A copy that later changes of the group do not affect: a rate may be a tensor."""
+    """A copy that later changes to the group do not affect: a rate may be a tensor."""
     return value.detach().clone() if isinstance(value, Tensor) else value
 
 
@@ -180,7 +180,7 @@ def put(group: Group, name: str, value: Any) -> None:
 
 
 def for_each_group(name: str, optimizer: Optimizer, value: Any, refusal: str = _OTHER_LENGTH) -> list[Any]:
-    """A value for each group, given one for all or a list. Raises ValueError: the list has another length."""
+    """A value for each group, given one for all or a list. Raises ValueError: the list has the wrong length."""
     count = len(optimizer.param_groups)
     values = list(value) if isinstance(value, (list, tuple)) else [value] * count
     if len(values) != count:
@@ -234,7 +234,7 @@ class MultiStepLR(FactorScheduler):
 
 
 class ConstantLR(FactorScheduler):
-    """lr₀ · factor before e = total_iters, lr₀ from then on. Raises ValueError for a factor outside [0, 1]."""
+    """lr₀ · factor before e = total_iters, then lr₀. Raises ValueError for a factor outside [0, 1]."""
 
     _resumes = True
 
@@ -328,7 +328,7 @@ class CosineAnnealingLR(FactorScheduler):
 
 
 class CosineAnnealingWarmRestarts(GroupScheduler):
-    """Half a cosine from lr₀ down to eta_min in T_0 epochs, then again from lr₀, each T_mult times as long.
+    """Half a cosine from lr₀ down to eta_min in T_0 epochs, then again from lr₀, each cycle T_mult times as long.
     ``step(epoch)`` takes fractions, such as ``epoch + i / batches``. T_0 and T_mult are positive ints."""
 
     def __init__(
@@ -347,7 +347,7 @@ class CosineAnnealingWarmRestarts(GroupScheduler):
         return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
 
     def step(self, epoch: Any = None) -> None:
-        """Advance to the next epoch, or to ``epoch``; its position in the cycle gives the rate."""
+        """Advance to the next epoch, or to ``epoch``; its position in the cycle determines the rate."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -370,7 +370,7 @@ class CosineAnnealingWarmRestarts(GroupScheduler):
 
 class NoamLR(GroupScheduler):
     """lr₀ · d_model^-½ · min(s^-½, s · warmup_steps^-³⁄²), s = e + 1 (Vaswani et al. 2017, equation 3): it rises over
-    ``warmup_steps`` steps, with the paper's lr₀ = 1 to (d_model · warmup_steps)^-½, and then falls as 1 / √s."""
+    ``warmup_steps`` steps, to (d_model · warmup_steps)^-½ with the paper's lr₀ = 1, and then falls as 1 / √s."""
 
     def __init__(self, optimizer: Optimizer, d_model: int, warmup_steps: int = 4000, last_epoch: int = -1) -> None:
         if d_model <= 0 or warmup_steps <= 0:
@@ -385,7 +385,7 @@ class NoamLR(GroupScheduler):
 
 
 class InverseSquareRootLR(GroupScheduler):
-    """lr₀ · min(s / warmup_steps, √(warmup_steps / s)), s = e + 1: up to lr₀ and then down."""
+    """lr₀ · min(s / warmup_steps, √(warmup_steps / s)), s = e + 1: it rises to lr₀ and then falls."""
 
     def __init__(self, optimizer: Optimizer, warmup_steps: int = 4000, last_epoch: int = -1) -> None:
         if warmup_steps <= 0:
@@ -436,8 +436,8 @@ class ReduceLROnPlateau(LRScheduler):
 
     Args:
         mode: which direction is better, "min" or "max".
-        threshold, threshold_mode: better means by more than this part of the best ("rel"), or by this much ("abs").
-        cooldown: how many calls after a change to ignore. min_lr: a lower bound, for all groups or for each.
+        threshold, threshold_mode: better means by more than this fraction of the best ("rel") or this much ("abs").
+        cooldown: how many calls to ignore after a change. min_lr: a lower bound, one for all groups or one per group.
         eps: the smallest change.
 
     Raises ValueError: factor not below 1, an unknown mode, or the wrong number of lower bounds; TypeError: not an
@@ -507,7 +507,7 @@ class ReduceLROnPlateau(LRScheduler):
 
 
 class _Combined(LRScheduler):
-    """A schedule that runs others, of one optimiser and without a metric; its state dict includes theirs."""
+    """A schedule that runs others on one optimiser, without a metric; its state dict includes theirs."""
 
     _schedulers: list[Any]
 
@@ -527,7 +527,7 @@ class _Combined(LRScheduler):
         self._schedulers, self.optimizer = list(schedulers), optimizer
 
     def state_dict(self) -> dict[str, Any]:
-        """See ``LRScheduler``; "_schedulers" holds the state dicts of the inner schedules."""
+        """See ``LRScheduler``; "_schedulers" contains the state dicts of the inner schedules."""
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -538,7 +538,7 @@ class _Combined(LRScheduler):
 
 class SequentialLR(_Combined):
     """Runs schedules of ``optimizer`` one after another: at e = milestones[i] schedule i + 1 begins, with its own e =
-    0. There is one milestone fewer than there are schedules."""
+    0. There is one fewer milestone than schedules."""
 
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1
@@ -557,7 +557,7 @@ class SequentialLR(_Combined):
         self._last_lr = self._schedulers[0].get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
-        """Step the active schedule; a new one begins at its e = 0."""
+        """Step the active schedule; a new one begins with its own e = 0."""
         self.last_epoch += 1
         turn = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[turn]
@@ -583,7 +583,7 @@ class ChainedScheduler(_Combined):
 
 
 def _step_back(scheduler: Any) -> None:
-    """Undo the first step; in a combined schedule only the inner ones' first step, as in PyTorch."""
+    """Undo the first step; in a combined schedule, only the inner schedules' first step, as in PyTorch."""
     if not isinstance(scheduler, _Combined):
         scheduler.last_epoch -= 1
         return

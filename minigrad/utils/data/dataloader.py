@@ -1,4 +1,4 @@
-"""DataLoader: batches of a dataset, fetched in this process or by workers."""
+"""DataLoader: batches of a dataset, fetched by this process or by workers."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class Examples(Protocol[T_co]):
 
 
 class _DatasetKind:
-    """How to get examples, in PyTorch's numbers: by index, or by iteration."""
+    """How to get examples, by index or by iteration, in PyTorch's numbers."""
 
     Map, Iterable = 0, 1
 
 
 class DataLoader(Generic[T_co, Batch_co]):
-    """Batches of a dataset; each ``for`` begins a new pass. The same seed gives the same batches as PyTorch.
+    """Batches of a dataset; each ``for`` begins a new pass. The same seed yields the same batches as in PyTorch.
 
     Args:
         dataset: a Dataset, anything with ``__getitem__`` and ``__len__``, or an IterableDataset.
@@ -61,22 +61,22 @@ class DataLoader(Generic[T_co, Batch_co]):
         sampler: yields the indices of examples instead.
         batch_sampler: yields lists of indices; excludes batch_size, shuffle, sampler and drop_last.
         num_workers: number of worker processes; 0 fetches in this process.
-        collate_fn: makes a batch of a list of examples; by default ``default_collate``, and for single
-            examples ``default_convert``.
+        collate_fn: makes a batch from a list of examples; by default ``default_collate``, or
+            ``default_convert`` for single examples.
         pin_memory, pin_memory_device: ignored: minigrad has no pinned memory.
         drop_last: leave out a shorter last batch. timeout: seconds to wait for a worker's batch; 0 for no limit.
         worker_init_fn: called with the worker's number when it starts.
         multiprocessing_context: "fork", "spawn", "forkserver" or a context; by default the method of
             ``multiprocessing.set_start_method``, else fork on Linux.
-        generator: for the order and the workers' seeds; None for the default generator.
+        generator: source of the order and the workers' seeds; None for the default generator.
         prefetch_factor: batches that each worker fetches ahead, 2 if None.
-        persistent_workers: keep workers for the next pass. in_order: keep the sampler's order; else as they are ready.
+        persistent_workers: keep workers for the next pass. in_order: the sampler's order, else the order of arrival.
 
     For type checkers it is a ``DataLoader[Example, Batch]``, where Batch is the type that ``collate_fn`` returns;
     ``DataLoader[Example]`` leaves it open.
 
-    Raises ValueError: mutually exclusive arguments. While iterating: RuntimeError, if a worker died or exceeded
-    ``timeout``; an error of the dataset in a worker, with its traceback in the message.
+    Raises ValueError: mutually exclusive arguments. While iterating: RuntimeError if a worker died or exceeded
+    ``timeout``; a dataset's error in a worker, with its traceback in the message.
 
     >>> data = mg.utils.data.TensorDataset(mg.arange(5))
     >>> [batch.tolist() for (batch,) in mg.utils.data.DataLoader(data, batch_size=2)]
@@ -190,7 +190,7 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
 def _fetcher(
     iterable: bool, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool, dataset: Any
 ) -> Callable[[Any], Any]:
-    """A function from an index to the example, or if ``batched`` from a list of indices to the batch. For an iterable
+    """A function from an index to the example or, if ``batched``, from a list of indices to the batch. For an iterable
     it returns the next examples, as many as there are indices, and raises StopIteration at the end."""
     if not iterable:
         return lambda index: collate_fn(examples_of(dataset, index) if batched else dataset[index])
@@ -234,7 +234,7 @@ class _BaseDataLoaderIter:
             data = self._next_data()
             self._num_yielded += 1
         loader, length = self._loader, self._loader._IterableDataset_len_called
-        if length is not None and self._num_yielded > len(loader):  # such as when each worker yields everything
+        if length is not None and self._num_yielded > len(loader):  # for example, when each worker yields everything
             hint = " Each worker iterates over its own copy: use get_worker_info() to yield a part in each."
             warn(
                 f"IterableDataset {loader.dataset!r} says that it has {length} examples, {len(loader)} "
@@ -271,7 +271,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._turns: deque[Worker] = deque()  # the worker of each open task, in the order of tasks
         super().__init__(loader)
         context = loader.multiprocessing_context
-        if context is None:  # on Linux fork, which is fast and takes any dataset, unless set otherwise
+        if context is None:  # unless set otherwise, fork on Linux, which is fast and takes any dataset
             keeps_default = sys.platform != "linux" or multiprocessing.get_start_method(allow_none=True)
             context = multiprocessing.get_context(None if keeps_default else "fork")
         self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # also at exit
@@ -351,7 +351,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 
 def _stop(workers: list[Worker], owner: int) -> None:
-    """End workers: a closed pipe ends them at once, unless they are fetching; kill workers that take too long."""
+    """End workers: a closed pipe ends them immediately unless they are fetching. Kill workers that take too long."""
     if os.getpid() != owner:  # a forked child only drops its copy
         return
     for worker in workers:

@@ -23,7 +23,7 @@ T_co = TypeVar("T_co", covariant=True)
 class Dataset(Generic[T_co]):
     """Examples by index. Subclasses define ``__getitem__`` and, for samplers, ``__len__``.
 
-    A dataset that fetches many examples faster at once may define ``__getitems__(list of indices)``.
+    A dataset that can fetch many examples together faster may define ``__getitems__(list of indices)``.
 
     >>> class Squares(mg.utils.data.Dataset):
     ...     def __len__(self):
@@ -53,7 +53,7 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Example i is the tuple of row i of every tensor. Raises AssertionError unless all have the same number of rows.
+    """Example i is the tuple of every tensor's row i. Raises AssertionError unless all have the same number of rows.
 
     >>> mg.utils.data.TensorDataset(mg.arange(3), mg.ones(3))[1]
     (tensor(1), tensor(1.))
@@ -73,7 +73,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Example i is the tuple of example i of every dataset, or a dict if the datasets are passed by name. Raises
+    """Example i is the tuple of every dataset's example i, or a dict if the datasets are passed by name. Raises
     ValueError for no dataset, different lengths, or some datasets by position and some by name."""
 
     datasets: tuple[Any, ...] | dict[str, Any]
@@ -100,7 +100,7 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Concatenated datasets. Raises AssertionError for an empty list, or an IterableDataset."""
+    """Concatenated datasets. Raises AssertionError for an empty list or an IterableDataset."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets: list[Dataset[T_co]] = list(datasets)
@@ -165,7 +165,7 @@ class Subset(Dataset[T_co]):
 
 
 def examples_of(dataset: Any, indices: Sequence[Any]) -> Any:
-    """Several examples: at once if the dataset can, else one by one."""
+    """Several examples, all together if the dataset can, else one by one."""
     at_once = getattr(dataset, "__getitems__", None)
     return at_once(indices) if at_once else [dataset[i] for i in indices]
 
@@ -173,9 +173,9 @@ def examples_of(dataset: Any, indices: Sequence[Any]) -> Any:
 def random_split(
     dataset: Dataset[T], lengths: Sequence[int | float], generator: Generator | None = default_generator
 ) -> list[Subset[T]]:
-    """Split a dataset at random. The same seed gives the same parts as PyTorch. ``lengths`` are the numbers of examples
-    in the parts, which add up to the dataset's length; or fractions that sum to 1, where each of the first parts gets
-    one of the remaining examples. Raises ValueError for other lengths."""
+    """Split a dataset at random. The same seed yields the same parts as in PyTorch. ``lengths`` are numbers of examples
+    that add up to the dataset's length; or fractions that sum to 1, where each of the first parts gets one of the
+    remaining examples. Raises ValueError for other lengths."""
     size = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:  # fractions
         for i, fraction in enumerate(lengths):

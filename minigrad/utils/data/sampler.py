@@ -1,6 +1,6 @@
-"""Samplers: the order of examples. The same seed gives the same order as PyTorch.
+"""Samplers: the order of examples. The same seed yields the same order as in PyTorch.
 
-Like PyTorch's, each sampler draws at the first index, not when iteration begins.
+Like PyTorch's, each sampler draws random numbers at the first index, not when iteration begins.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """The indices of a dataset in random order; with ``replacement`` each is drawn from all, so that some repeat.
+    """The indices of a dataset in random order; with ``replacement`` each is drawn from all, so some repeat.
 
     A pass has ``num_samples`` indices, by default as many as the dataset; without replacement, a longer pass goes
     through several orders. ``generator``: None creates one for each pass, seeded from the default generator. Raises
-    TypeError: ``replacement`` is no bool; ValueError: ``num_samples`` is not a positive int."""
+    TypeError: ``replacement`` is not a bool; ValueError: ``num_samples`` is not a positive int."""
 
     def __init__(
         self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Source = None
@@ -96,7 +96,7 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """``num_samples`` indices in a pass, drawn in proportion to weights: one for each example, not necessarily summing
+    """``num_samples`` indices in a pass, drawn in proportion to weights, one for each example, not necessarily summing
     to 1. Without ``replacement`` no index repeats, and there must be at least as many weights as samples.
     ``generator``: the default generator if None."""
 
@@ -120,7 +120,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 class BatchSampler(Sampler[list[int]]):
     """The indices of any iterable in lists of ``batch_size``; ``drop_last`` leaves out a shorter last list.
-    Raises ValueError: ``batch_size`` is not a positive int, or ``drop_last`` no bool."""
+    Raises ValueError: ``batch_size`` is not a positive int, or ``drop_last`` not a bool."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         _check_positive("batch_size", batch_size)
@@ -138,12 +138,12 @@ class BatchSampler(Sampler[list[int]]):
 
 
 class DistributedSampler(Sampler[int]):
-    """Every ``num_replicas``-th index, starting at ``rank``, of an order that all processes share. Without a call of
-    ``set_epoch`` before each epoch, every epoch has the same order.
+    """Every ``num_replicas``-th index, starting at ``rank``, of an order that all processes share. Unless ``set_epoch``
+    is called before each epoch, every epoch has the same order.
 
     Args:
-        num_replicas: the number of processes; None takes it from ``init_process_group``, or 1 without it.
-        rank: of this process; None takes its rank, or 0. Raises ValueError if out of range.
+        num_replicas: the number of processes; None takes it from ``init_process_group``, or else 1.
+        rank: this process's; None takes its rank, or else 0. Raises ValueError if out of range.
         shuffle: a random order that depends on epoch and ``seed``, the same in all processes; else 0, 1, 2, ...
         drop_last: leave out indices so that all processes have the same number; else the first ones repeat."""
 

@@ -1,6 +1,6 @@
 """SummaryWriter: numbers, images and text of a training run, in files for TensorBoard.
 
-The package ``tensorboard`` writes the files; an entry is a dict of the fields of its message ``Summary.Value``.
+The package ``tensorboard`` writes the files; an entry is a dict with the fields of its message ``Summary.Value``.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class SummaryWriter:
     default now.
 
     Args:
-        log_dir: the folder of this run; by default runs/<time>_<host><comment>. comment: the end of this name.
-        purge_step: TensorBoard discards events of an earlier, interrupted run from this step on.
+        log_dir: the folder of this run; by default runs/<time>_<host><comment>. comment: appended to this name.
+        purge_step: TensorBoard discards an earlier, interrupted run's events from this step on.
         max_queue, flush_secs: the maximum number of pending events, and the maximum seconds between writes.
-        filename_suffix: appended to the names of files.
+        filename_suffix: appended to file names.
 
     Raises ImportError: the package ``tensorboard`` is not installed."""
 
@@ -68,7 +68,7 @@ class SummaryWriter:
         return self.log_dir
 
     def _file(self, folder: str) -> Any:
-        """The file in a folder, a new one after ``close``."""
+        """The folder's file; a new one after ``close``."""
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
         if folder not in self._files:
@@ -94,15 +94,15 @@ class SummaryWriter:
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """A number: a float, or a tensor or array of one element. ``tag`` names the chart: "loss/train" and
-        "loss/valid" appear side by side. ``new_style`` and ``double_precision`` are ignored: events have TensorFlow 1's
-        format, in float32."""
+        """A number: a float, or a tensor or array with one element. ``tag`` names the chart: "loss/train" and
+        "loss/valid" appear side by side. ``new_style`` and ``double_precision`` are ignored: events are in TensorFlow
+        1's format, with float32 numbers."""
         self._add(global_step, walltime, tag=tag, simple_value=_number(tag, scalar_value))
 
     def add_scalars(
         self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: Any = None, walltime: Time = None
     ) -> None:
-        """Numbers by name in one chart. Each name has a folder inside the run's."""
+        """Numbers by name in one chart. Each name has a folder inside the run's folder."""
         for name, value in tag_scalar_dict.items():
             entry = {"tag": main_tag, "simple_value": _number(main_tag, value)}
             folder = f"{self.log_dir}/{main_tag.replace('/', '_')}_{name}"
@@ -117,7 +117,7 @@ class SummaryWriter:
         walltime: Time = None,
         max_bins: int | None = None,
     ) -> None:
-        """The distribution of a tensor's numbers; ValueError if it is empty. ``bins`` is one of ``numpy.histogram``'s,
+        """A histogram of a tensor; raises ValueError if it is empty. ``bins`` is one of ``numpy.histogram``'s,
         or "tensorflow": each edge is a tenth larger than the last. Adjacent bins are merged down to ``max_bins``."""
         values = host(values).reshape(-1).astype(np.float64)
         if not values.size:
@@ -149,7 +149,7 @@ class SummaryWriter:
     def add_images(
         self, tag: str, img_tensor: Any, global_step: Any = None, walltime: Time = None, dataformats: str = "NCHW"
     ) -> None:
-        """Images of one size, eight in a row; N among the axes counts them."""
+        """Images of one size, eight in a row; the axis N counts them."""
         images, axes = np.moveaxis(host(img_tensor), dataformats.upper().index("N"), 0), dataformats.upper()
         self._add_pixels(tag, [_as_hwc(each, axes.replace("N", "")) for each in images], global_step, walltime)
 
@@ -195,7 +195,7 @@ class SummaryWriter:
             file.flush()
 
     def close(self) -> None:
-        """Write pending events, and close the files. Later events go into new files."""
+        """Write pending events, and close the files. Later events go to new files."""
         while self._files:
             self._files.popitem()[1].close()
 
@@ -222,7 +222,7 @@ def _number(tag: str, value: Any) -> float:
 
 
 def _as_hwc(array: Ndarray, axes: str) -> Ndarray:
-    """An image as uint8 (height, width, channels) of 3 or 4 channels."""
+    """An image as uint8 (height, width, channels) with 3 or 4 channels."""
     axes = axes.upper()
     if sorted(axes) not in (["C", "H", "W"], ["H", "W"]) or array.ndim != len(axes):
         raise ValueError(f"an image of shape {array.shape} cannot have the axes {axes!r}")

@@ -1,21 +1,21 @@
-// Attention: what is known, what is chosen, and the bar of choices. The views are in files of their own.
+// Attention: the data, the current choice, and the bar of choices. Each view has its own file.
 
 const attention = {
   views: {}, // by name: {title, draw(box, state, told), heads: "several" or "one", known(kind), sides}
   LEAST: 0.01, // weights below are not drawn as lines,
   FAINTEST: 0.002, // and these not as cells
 
-  /** How opaque a weight is drawn: more than itself, so that weights of a tenth can be seen. */
+  /** A weight's opacity: higher than the weight, so that weights around 0.1 are visible. */
   opacity: (weight) => Math.max(0, Math.min(1, weight)) ** 0.7,
 
-  /** An array that travelled as base64: {shape, values}. */
+  /** Decode an array from base64: {shape, values}. */
   array(packed) {
     if (!packed) return null;
     const values = viz.bytes(packed.bytes, packed.half ? Uint16Array : Float32Array);
     return { shape: packed.shape, values: packed.half ? attention.halves(values) : values };
   },
 
-  /** Numbers of half precision (IEEE 754 binary16) as numbers. */
+  /** Half-precision floats (IEEE 754 binary16) as numbers. */
   halves(words) {
     return Float32Array.from(words, (word) => {
       const sign = word & 0x8000 ? -1 : 1, exponent = (word >> 10) & 31, part = word & 1023;
@@ -24,7 +24,7 @@ const attention = {
     });
   },
 
-  /** A number with 4 digits that count, or in a column with so many after its point. */
+  /** A number with 4 significant digits, or in a column with a given number of decimals. */
   number: (x) => viz.format(Number(Number(x).toPrecision(attention.digits))).replaceAll("-", "−"),
   decimal: (x, places) => Number(x).toFixed(places).replaceAll("-", "−"),
   places: (values) => {
@@ -33,13 +33,13 @@ const attention = {
   },
   percent: (x) => (x >= 0.0995 ? `${Math.round(100 * x)} %` : `${(100 * x).toFixed(1)} %`),
 
-  /** A token in a sentence; what is written from right to left leaves the order of the rest alone. */
+  /** A token in a sentence; right-to-left text does not reorder the rest. */
   quoted(text) {
     const shown = attention.cut(text, 24);
     return /[\u0590-\u08ff\u200f\ufb1d-\ufefc]/.test(shown) ? `“\u2068${shown}\u2069”` : `“${shown}”`;
   },
 
-  /** A text with at most so many characters. */
+  /** A text cut to a number of characters. */
   cut(text, most) {
     const letters = [...text];
     return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : text;
@@ -55,11 +55,11 @@ const attention = {
     return { text: shown(), width: Math.min(most, pen.measureText(shown()).width) };
   },
 
-  /** The style with the colour of a head: its own where there are several, else the page's accent. */
+  /** The style with a head's colour: its own if there are several, else the page's accent. */
   colour: (head, several) => (several ? viz.series(head) : "--own: var(--accent)"),
 };
 
-/** One layer of one kind; arrays are unpacked when they are first asked for. */
+/** One layer of one kind; arrays are decoded on first use. */
 attention.Layer = class {
   constructor(packed, kind) {
     this.packed = packed;
@@ -85,7 +85,7 @@ attention.Layer = class {
     return sum;
   }
 
-  /** Whether a mask forbids query t to look at key s; in all heads, if none is named. */
+  /** Whether a mask forbids query t to attend to key s; in all heads if none is given. */
   masked(t, s, head = null) {
     const mask = this.kind.masks[this.packed.mask];
     if (!mask) return false;
@@ -95,7 +95,7 @@ attention.Layer = class {
     return true;
   }
 
-  /** The keys that no query may look at: padding. */
+  /** The keys that no query may attend to: padding. */
   get padding() {
     const { keys, queries } = this.kind;
     return (this._padding ??= keys.map((_, s) => queries.every((__, t) => this.masked(t, s))));
@@ -111,32 +111,32 @@ attention.Kind = class {
 
   get cross() { return this.kind === "cross"; }
 
-  /** What a row of a matrix is, or what is at the left, and what a column is. */
+  /** The meaning of a row of a matrix (or of the left side), and of a column. */
   told([row, column]) { return `${row}: ${this.meaning[0]}. ${column}: ${this.meaning[1]}.`; }
 
-  /** After a sentence on a token that a decoder has read: which one it wrote next. */
+  /** An addition to a sentence on a token that a decoder has read: which token it wrote next. */
   next(t) { return this.reads && t + 1 < this.T ? ` Next: ${attention.quoted(this.queries[t + 1])}.` : ""; }
 
   get vectors() { return this.layers.some((layer) => layer.packed.query); }
 };
 
-/** What an arrow key moves by: [rows, columns]. */
+/** How far an arrow key moves: [rows, columns]. */
 attention.ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-/** What is chosen. A change draws the page again. */
+/** The current choice. A change redraws the page. */
 attention.State = class {
   constructor(texts) {
-    this.texts = texts; // of a beam, or the only one: {text, score, kinds}
+    this.texts = texts; // a beam's texts, or the only one: {text, score, kinds}
     this.text = 0;
     this.view = "heads";
-    this.number = Math.max(0, this.kinds.findIndex(({ cross }) => cross)); // what a translator is asked for first
+    this.number = Math.max(0, this.kinds.findIndex(({ cross }) => cross)); // the first interest in a translator
     this.at = 0;
-    this.chosen = null; // heads; null is all
+    this.chosen = null; // heads; null means all
     this.query = this.key = null; // tokens
-    this.elsewhere = new Set(); // modules that a graph on the same page has
+    this.elsewhere = new Set(); // modules in a graph on the same page
   }
 
-  /** All layers, for a graph on the same page: where they are here, of which module, what they are called. */
+  /** All layers, for a graph on the same page: their place here, their module, their name. */
   get layers() {
     return this.kinds.flatMap((kind, number) => kind.layers.map(({ path }, at) => (
       { number, at, path, told: `${kind.title}, layer ${at}` })));
@@ -162,7 +162,7 @@ attention.State = class {
     this.draw();
   }
 
-  /** A head alone, or, with others, in or out. */
+  /** Select one head alone, or add it to or remove it from the others. */
   choose(head, others) {
     if (!others) return this.set({ chosen: new Set([head]) });
     const chosen = new Set(this.heads);
@@ -171,7 +171,7 @@ attention.State = class {
   }
 };
 
-/** The bar: text of a beam, kind, view, layer and heads. */
+/** The bar: a beam's text, kind, view, layer and heads. */
 attention.Bar = class {
   constructor(state, box) {
     this.state = state;
@@ -190,7 +190,7 @@ attention.Bar = class {
     return viz.el("button", { id, type: "button", "aria-pressed": String(pressed), onclick, ...more }, text);
   }
 
-  /** The texts of a beam, best first. */
+  /** The beam's texts, best first. */
   beam() {
     const { state } = this;
     if (state.texts.length === 1) return [];
@@ -206,7 +206,7 @@ attention.Bar = class {
   kinds() {
     const { state } = this;
     const name = (kind) => [viz.el("span", { class: "long" }, kind.title),
-      viz.el("span", { class: "short" }, kind.short)]; // where there is little room
+      viz.el("span", { class: "short" }, kind.short)]; // for narrow windows
     const buttons = state.kinds.map((kind, i) => (
       this.button(`kind-${i}`, name(kind), i === state.number, () => state.set({ number: i }),
         { "aria-label": kind.title })));

@@ -1,8 +1,8 @@
-// Head view: tokens at both sides, a line for each weight. A token that is pointed at brings out its lines.
+// Head view: tokens on both sides, a line for each weight. Pointing at a token highlights its lines.
 
 attention.Heads = class {
   static PITCH = 26;
-  static MOST = 2000; // lines of all tokens together: more are a grey wall
+  static MOST = 2000; // lines for all tokens together; more would be a grey wall
 
   constructor(box, state, told) {
     Object.assign(this, { box, state, told, kind: state.kind, layer: state.layer, heads: state.heads });
@@ -20,7 +20,7 @@ attention.Heads = class {
     const cut = names.map((side) => side.map((text) => attention.fitted(text, "600 15px system-ui", most)));
     const [left, right] = cut.map((side) => Math.max(44, ...side.map((one) => one.width)));
     this.square = within(4, Math.min(224, 0.12 * whole) / this.heads.length, 14);
-    const extra = this.several ? Math.max(60, this.square * this.heads.length + 12) : 60; // of "masked", too
+    const extra = this.several ? Math.max(60, this.square * this.heads.length + 12) : 60; // also for "masked"
     this.extra = extra;
     const gap = within(72, whole - left - right - 2 * extra - 32, 460);
     this.x = [extra + left + 8, extra + left + 8 + gap];
@@ -45,7 +45,7 @@ attention.Heads = class {
     this.svg.addEventListener("keydown", (event) => this.pressed(event));
   }
 
-  /** The lines of all tokens: where there are too many, the heaviest. */
+  /** The lines of all tokens; if there are too many, the largest weights. */
   overview() {
     const { MOST } = attention.Heads, all = this.heads.map((head) => this.all(head));
     const weights = Float32Array.from(all.flatMap((pairs) => pairs.map(([, , weight]) => weight))).sort();
@@ -74,7 +74,7 @@ attention.Heads = class {
       viz.svg("text", { x, y: y + 5, "text-anchor": side ? "start" : "end" }, cut.text));
   }
 
-  /** Pairs of a head that have a line: of one token, or of all. */
+  /** A head's pairs that have a line, for one token or for all. */
   all(head, only = null) {
     const pairs = [], { T, S } = this.kind;
     for (let t = 0; t < T; t++) {
@@ -88,7 +88,7 @@ attention.Heads = class {
     return pairs;
   }
 
-  /** Lines of equal opacity are one path: thousands stay fluid. */
+  /** Lines of equal opacity are one path, so thousands stay fluid. */
   lines(group, head, pairs) {
     const paths = new Map(), [a, b] = this.x, mid = (a + b) / 2, count = this.heads.length;
     const lower = (this.heads.indexOf(head) - (count - 1) / 2) * Math.min(2, 12 / count); // side by side
@@ -115,7 +115,7 @@ attention.Heads = class {
 
   same(one, other) { return Boolean(one && other && one.side === other.side && one.at === other.at); }
 
-  /** Bring out one token's lines, and write its weights beside the other side's tokens. */
+  /** Highlight one token's lines, and write its weights next to the other side's tokens. */
   mark() {
     const one = this.pointed ?? this.pinned;
     this.over.replaceChildren();
@@ -139,20 +139,20 @@ attention.Heads = class {
     this.told.textContent = this.sentence(one, names, shares);
   }
 
-  /** The weights between a token and one of the other side, a head each. */
+  /** The weights between a token and one on the other side, one per head. */
   share(one, other) {
     const [t, s] = one.side ? [other, one.at] : [one.at, other];
     const weights = this.heads.map((head) => this.layer.weight(head, t, s));
     return { weights, masked: this.layer.masked(t, s) };
   }
 
-  /** Beside a token: a square for each head, or one head's weight. */
-  /** Where the squares of the heads begin, at the left of a side. */
+  /** Next to a token: a square for each head, or one head's weight. */
+  /** Where the heads' squares begin, to the left of a side. */
   squares(side, count) {
     return side ? this.svg.viewBox.baseVal.width - this.extra + 6 : this.extra - 6 - this.square * count;
   }
 
-  /** The heads' numbers above their squares, as far as these are wide enough. */
+  /** The heads' numbers above their squares, if these are wide enough. */
   nameHeads(side) {
     const { square, heads } = this, digits = String(Math.max(...heads)).length;
     if (!this.several || square < 7 * digits + 1) return;

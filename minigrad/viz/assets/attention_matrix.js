@@ -1,7 +1,7 @@
-// Matrix view: a cell for each pair, rows look, columns are looked at; several heads give their mean.
+// Matrix view: a cell for each pair; rows attend to columns; several heads show their mean.
 
 attention.Matrix = class {
-  static NUMBERED = 24; // tokens a side up to which cells hold their number, in per cent
+  static NUMBERED = 24; // maximum tokens per side for which cells show their number, in per cent
 
   constructor(box, state, told) {
     Object.assign(this, { box, state, told, kind: state.kind, layer: state.layer });
@@ -48,7 +48,7 @@ attention.Matrix = class {
 
   at(t, s) { return [this.left + s * this.cell, this.top + t * this.cell]; }
 
-  /** One path for all cells of an opacity. */
+  /** One path for all cells of the same opacity. */
   cells() {
     const paths = new Map(), { S } = this.kind, c = this.cell;
     this.weights.forEach((weight, i) => {
@@ -160,7 +160,7 @@ attention.Matrix = class {
     event.preventDefault();
     if (!move) return;
     const within = (x, count) => Math.max(0, Math.min(count - 1, x));
-    const [t, s] = this.pair ?? [0, 0], by = this.pair ? move : [0, 0]; // the first key shows where one is
+    const [t, s] = this.pair ?? [0, 0], by = this.pair ? move : [0, 0]; // the first key press shows the position
     this.pin([within(t + by[0], this.kind.T), within(s + by[1], this.kind.S)]);
   }
 };

@@ -1,4 +1,4 @@
-// Model view: every head of every layer, small. A click opens it.
+// Model view: every head of every layer, small. A click opens a head.
 
 attention.Model = class {
   constructor(box, state, told) {
@@ -35,7 +35,7 @@ attention.Model = class {
     }, this.picture(layer, head));
   }
 
-  /** A pixel for each pair; where pairs share one, as in long texts, it shows their largest weight. */
+  /** A pixel for each pair; pairs that share a pixel, as in long texts, show their largest weight. */
   picture(layer, head) {
     const { T, S } = this.kind, most = 96;
     const h = Math.min(T, most), w = Math.min(S, most), cells = new Float32Array(h * w);

@@ -1,4 +1,4 @@
-// Neuron view: how one query's weights come about, from q and k, element by element.
+// Neuron view: how one query's weights result from q and k, element by element.
 
 attention.Neurons = class {
   constructor(box, state, told) {
@@ -13,25 +13,25 @@ attention.Neurons = class {
     this.draw();
   }
 
-  /** The key that the query takes most from. */
+  /** The key that the query attends to most. */
   strongest() {
     const weights = this.kind.keys.map((_, s) => this.layer.weight(this.head, this.t, s));
     return weights.indexOf(weights.reduce((most, weight) => Math.max(most, weight)));
   }
 
-  /** A vector of the head: the query's or a key's. */
+  /** A vector in the head: the query's or a key's. */
   vector(of, i) {
     const [, count, width] = of.shape, start = (this.head * count + i) * width;
     return of.values.subarray(start, start + width);
   }
 
-  /** What the query and a key make: product by element, sum, scaled, with what the model adds, weight. */
+  /** What the query and a key yield: elementwise product, sum, scaled, plus what the model adds, weight. */
   pair(s) {
     const { layer, head, t, kind } = this, { bias } = layer;
     const q = this.vector(layer.query, t), k = this.vector(layer.key, s);
     const product = Float64Array.from(q, (x, i) => x * k[i]);
     const sum = product.reduce((total, x) => total + x, 0), scaled = sum * layer.scale;
-    const own = bias && bias.shape[0] > 1 ? head : 0; // one for all heads is kept once
+    const own = bias && bias.shape[0] > 1 ? head : 0; // a bias shared by all heads is stored once
     const added = bias ? bias.values[(own * kind.T + t) * kind.S + s] : 0;
     const masked = layer.masked(t, s, head), weight = layer.weight(head, t, s);
     return { q, k, product, sum, scaled, added, score: scaled + added, masked, weight };
@@ -49,7 +49,7 @@ attention.Neurons = class {
     table.addEventListener("keydown", (event) => this.pressed(event));
   }
 
-  /** What colours are strongest at, and how many digits each column has after the point. */
+  /** The values with the strongest colours, and each column's number of decimals. */
   measure() {
     const size = (v) => v.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-30);
     const largest = (vectors) => vectors.map(size).reduce((most, x) => Math.max(most, x));
@@ -68,7 +68,7 @@ attention.Neurons = class {
       this.layer.bias ? th("+ added", "value") : [], th("softmax")));
   }
 
-  /** The query's own row, where another one can be chosen. */
+  /** The query's own row, where a different query can be chosen. */
   query() {
     const change = (event) => this.state.set({ query: Number(event.target.value), key: null });
     const options = this.kind.queries.map((text, t) => (
@@ -103,7 +103,7 @@ attention.Neurons = class {
       pair.masked ? td("masked") : td(meter, weight));
   }
 
-  /** A vector as a line of cells: blue above zero, red below. */
+  /** A vector as a row of cells: blue above zero, red below. */
   strip(values, most) {
     const columns = values.length, room = Math.min(256, 0.25 * this.box.clientWidth);
     const side = Math.max(2, Math.min(14, Math.floor(room / columns)));

@@ -1,4 +1,4 @@
-// The page of attention begins.
+// Starts the attention page.
 
 (async () => {
   const data = await viz.data();
@@ -30,13 +30,13 @@
     meaning.textContent = state.kind.told(view.sides);
     view.draw(box, state, told);
     document.body.dataset.view = state.view;
-    // What had the focus has been drawn again, or has gone with its view.
+    // The focused element has been redrawn, or has disappeared with its view.
     const again = focus && (document.getElementById(focus) ?? document.getElementById(`view-${state.view}`));
     if (again) again.focus({ preventScroll: true });
     viz.link.tell({ text: state.text });
   };
   viz.theme.changed(() => state.draw());
-  let width = innerWidth; // what the layout is for
+  let width = innerWidth; // the width that the layout is for
   addEventListener("resize", () => {
     if (innerWidth === width) return;
     width = innerWidth;

@@ -1,10 +1,10 @@
-// What all pages share. Everything is in `viz`: the scripts of a page are one file, in order.
+// What all pages share. Everything is in `viz`: a page's scripts are joined, in order, into one file.
 "use strict";
 
 const viz = {
   /**
-   * What the page was made with. Numbers that are not finite are texts: `viz.number` reads them.
-   * If nothing can be read, the page says why.
+   * The page's data. Numbers that are not finite are strings: `viz.number` reads them.
+   * If it cannot be read, the page says why.
    */
   async data() {
     const { type, textContent } = document.getElementById("data");
@@ -19,21 +19,21 @@ const viz = {
     }
   },
 
-  /** What travelled compressed, as text. */
+  /** Decompress text. */
   async unpacked(text) {
     const stream = new Blob([viz.bytes(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
     return new Response(stream).text();
   },
 
-  /** What travelled as base64, as numbers of a kind: Uint8Array, Int8Array, Float32Array (little-endian). */
+  /** Decode base64 into numbers of a kind: Uint8Array, Int8Array, Float32Array (little-endian). */
   bytes(text, Kind = Uint8Array) {
     return new Kind(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
   },
 
-  /** A number that may have travelled as "NaN", "Infinity" or "-Infinity". */
+  /** A number that may be encoded as "NaN", "Infinity" or "-Infinity". */
   number(value) { return typeof value === "string" ? Number(value) : value; },
 
-  /** An element: attributes by name ("class", "onclick"), then children: nodes, or text, which stays text. */
+  /** An element: attributes by name ("class", "onclick"), then children (nodes, or text, which stays text). */
   el(name, attributes = {}, ...children) {
     return viz.filled(document.createElement(name), attributes, children);
   },
@@ -53,7 +53,7 @@ const viz = {
     return made;
   },
 
-  /** A number as people read it: 4 digits that count. */
+  /** A readable number: 4 significant digits. */
   format(value) {
     const x = viz.number(value);
     if (!Number.isFinite(x)) return String(x);
@@ -62,7 +62,7 @@ const viz = {
     return size !== 0 && (size < 1e-3 || size >= 1e6) ? x.toExponential(2) : String(Number(x.toPrecision(4)));
   },
 
-  /** A text with its blanks, of which none looks like another. (As `clean` in texts.py.) */
+  /** A text with visible, distinguishable blanks. (Like `clean` in vector.py.) */
   visible(text) {
     if (/[^ ]/.test(text) && /^[\p{Cf}\p{Zs}]+$/u.test(text)) {
       return [...text].map((c) => `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`).join(" ");
@@ -74,24 +74,24 @@ const viz = {
     return drawn.replace(/^ +| +$/g, (spaces) => "·".repeat(spaces.length));
   },
 
-  /** A text as it is shown beside a row: not too long, and with its blanks. (As `label` in vector.py.) */
+  /** A text as shown next to a row: not too long, and with visible blanks. */
   short(text, longest = 24) {
-    const letters = [...viz.visible(text.slice(0, 2 * longest + 2))]; // of one half or two each
+    const letters = [...viz.visible(text.slice(0, 2 * longest + 2))]; // one or two UTF-16 units each
     return (letters.length <= longest ? letters : [...letters.slice(0, longest - 1), "…"]).join("");
   },
 
-  /** The value of one of the page's colours, such as "accent", in the present theme. */
+  /** The value of one of the page's colours, such as "accent", in the current theme. */
   colour(name) { return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim(); },
 
   /** The same as [red, green, blue]. */
   rgb(name) { return viz.colour(name).match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16)); },
 
-  /** A style that gives a run, a head, … its own colour, as `var(--own)`; from the ninth on, again. */
+  /** A style that gives a run, head, … its own colour, as `var(--own)`; colours repeat from the ninth on. */
   series(number) { return `--own: var(--series-${number % 8})`; },
 
   /**
-   * Text on the accent, which lies on the page's paper with some opacity: black or white, whichever stands
-   * out more. That is 4.5 : 1 at least; between, ink and paper would both be too faint. (As in palette.py.)
+   * Text on the accent, which covers the page's paper with some opacity: black or white, whichever stands
+   * out more (at least 4.5 : 1; in between, ink and paper would both be too faint). (Like palette.py.)
    */
   onAccent(opacity = 1) {
     const [paper, accent] = [viz.rgb("paper"), viz.rgb("accent")];
@@ -101,13 +101,13 @@ const viz = {
   },
 
   /**
-   * Numbers as a picture, a cell each, row by row: blue above zero, red below, the field's own colour at
-   * zero, and grey where one is not finite. The canvas is painted again when the theme changes.
+   * Numbers as a picture, one cell each, row by row: blue above zero, red below, the field's own colour at
+   * zero, and grey if not finite. The canvas is repainted when the theme changes.
    *
-   * value(i) is the number of cell i; one of size `most` has the full colour, and `shade` tells how opaque a
-   * part of it (0 to 1) is. `colours`: the names of those above and below zero. `side`: of a cell in pixels, else
-   * the style decides. `label`: what it is.
-   * `tell(row, column, number)` is called for the cell that is pointed at, `tell(null)` when it is left.
+   * value(i) is the number in cell i; one of size `most` has the full colour, and `shade` maps a fraction of it
+   * (0 to 1) to an opacity. `colours`: the names of those above and below zero. `side`: a cell's size in pixels;
+   * by default, the style decides. `label`: a description.
+   * `tell(row, column, number)` is called for the cell under the pointer, `tell(null)` when the pointer leaves.
    */
   heat({ rows, columns, value, most = 1, shade = (part) => part, colours = ["plus", "minus"], side = null, label = null, tell = null }) {
     const named = label ? { role: "img", "aria-label": label } : {};
@@ -137,13 +137,13 @@ const viz = {
     return canvas;
   },
 
-  /** Paint the heat maps anew that stand on the page, or within a part of it, in the colours of the theme. */
+  /** Repaint the heat maps on the page, or in a part of it, in the theme's colours. */
   repaint(root = document) { for (const canvas of root.querySelectorAll("canvas.heat")) canvas.dispatchEvent(new Event("repaint")); },
 
   /**
-   * What the wheel does over a picture: it scrolls the page around it. It zooms with Ctrl or ⌘ (the pinch of a
-   * trackpad is a wheel with Ctrl), and after a click into the picture until Escape or a click elsewhere.
-   * zoom(factor, event) zooms. `click`: false where the wheel scrolls the picture itself, and only Ctrl zooms.
+   * What the wheel does over a picture: it scrolls the surrounding page. It zooms with Ctrl or ⌘ (a trackpad's
+   * pinch is a wheel with Ctrl), and after a click into the picture until Escape or a click elsewhere.
+   * zoom(factor, event) zooms. `click`: false if the wheel scrolls the picture itself and only Ctrl zooms.
    */
   wheel(picture, zoom, { click = true } = {}) {
     const engage = (on) => picture.classList.toggle("engaged", on);
@@ -158,13 +158,13 @@ const viz = {
       zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : pinch ? 0.01 : 0.0015)), event);
     }, { passive: false });
     if (!click) return;
-    if (parent !== window) picture.classList.add("framed"); // where a finger scrolls what is around it as well
+    if (parent !== window) picture.classList.add("framed"); // where a finger also scrolls the surroundings
     addEventListener("click", ({ target }) => engage(picture.contains(target)), true);
     addEventListener("blur", () => engage(false));
     addEventListener("keydown", ({ key }) => { if (key === "Escape") engage(false); }, true);
   },
 
-  /** A word on a picture, for a moment. */
+  /** Show a short message on a picture for a moment. */
   hint(picture, text) {
     const { left, right, top, bottom } = picture.getBoundingClientRect();
     let note = document.getElementById("hint");
@@ -177,19 +177,19 @@ const viz = {
     note.dataset.timer = setTimeout(() => note.classList.remove("shown"), 1200);
   },
 
-  /** A button "?" that shows the page's shortcuts, as the key does: [[keys, what they do]]; keys stand apart. */
+  /** A "?" button that, like the key, shows the page's shortcuts: [[keys, effect]]; keys are separated. */
   shortcuts(all) {
     const row = ([keys, does]) => viz.el("tr", {},
       viz.el("th", { scope: "row" }, keys.split(" ").map((key) => [viz.el("kbd", {}, key), " "]).flat()), viz.el("td", {}, does));
     const close = viz.el("button", { type: "button", class: "close", "aria-label": "close", onclick: () => dialog.close() }, "✕");
-    const open = () => { // the page holds nothing of it before
+    const open = () => { // not in the page until then
       dialog.replaceChildren(close, viz.el("h2", {}, "Shortcuts"), viz.el("table", {}, all.map(row)));
       dialog.showModal();
     };
     const dialog = viz.el("dialog", { id: "shortcuts", "aria-label": "shortcuts", onclose: () => dialog.replaceChildren(),
-      onclick: ({ target }) => { if (target === dialog) dialog.close(); }, // beside it
+      onclick: ({ target }) => { if (target === dialog) dialog.close(); }, // outside it
       onkeydown: (event) => {
-        event.stopPropagation(); // the page does not hear them
+        event.stopPropagation(); // the page does not receive them
         if (event.key === "?") dialog.close();
       } });
     document.body.append(dialog);
@@ -201,7 +201,7 @@ const viz = {
   },
 
   theme: {
-    /** Light or dark: what the system wants, or was chosen since. Who draws anew asks by `changed`. */
+    /** Light or dark: the system's setting, or a later choice. `changed` notifies code that must redraw. */
     listeners: [],
     get() { return document.documentElement.dataset.theme; },
     set(name) {
@@ -219,8 +219,8 @@ const viz = {
   },
 
   /**
-   * Several views on one page (linked.js), each in a frame: what a frame tells the page, and is told by it.
-   * A message is plain data under "viz"; a page that stands alone hears nothing, and shows no link.
+   * Several views on one page (linked.js), each in a frame: messages between a frame and the page.
+   * A message is plain data under "viz"; a standalone page receives none and shows no links.
    */
   link: {
     tell(message, frame = parent) { if (frame !== window) frame.postMessage({ viz: message }, "*"); },
@@ -238,7 +238,7 @@ const viz = {
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   },
 
-  /** An SVG element of the page as a file of its own: colours of the theme written out. */
+  /** An SVG element of the page as a separate file, with the theme's colours written out. */
   saveSvg(svg, name) {
     const copy = svg.cloneNode(true);
     const from = [svg, ...svg.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
@@ -249,7 +249,7 @@ const viz = {
       for (const key of written) to[i].style.setProperty(key, style.getPropertyValue(key));
     });
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    const { x, y } = svg.viewBox.baseVal; // paper that every program draws
+    const { x, y } = svg.viewBox.baseVal; // a background that every program draws
     copy.prepend(viz.svg("rect", { x, y, width: "100%", height: "100%", fill: viz.colour("paper") }));
     viz.download(name, new XMLSerializer().serializeToString(copy), "image/svg+xml");
   },
@@ -257,7 +257,7 @@ const viz = {
 
 {
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  let scheme = "system"; // what a notebook around it says
+  let scheme = "system"; // what an enclosing notebook says
   const follow = () => viz.theme.set(scheme === "system" ? (dark.matches ? "dark" : "light") : scheme);
   dark.addEventListener("change", follow);
   follow();
@@ -270,11 +270,11 @@ const viz = {
       follow();
     }
     if (!theme) return;
-    document.body.dataset.linked = ""; // the page around it has the button
+    document.body.dataset.linked = ""; // the enclosing page has the button
     viz.theme.set(theme);
   });
   viz.link.tell({ framed: "new" });
-  let later = 0; // a page that is being drawn changes its height often
+  let later = 0; // a page's height changes often while it is drawn
   new ResizeObserver(() => {
     clearTimeout(later);
     later = setTimeout(() => viz.link.tell({ framed: Math.ceil(document.body.getBoundingClientRect().height) }), 100);

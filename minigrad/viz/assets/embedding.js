@@ -1,10 +1,10 @@
-// An embedding: a map of words to move and enlarge, a search, and the neighbours of the chosen word.
+// An embedding: a map of words to pan and zoom, a search, and the neighbours of the chosen word.
 
 const embedding = {
-  FOUND: 30, // words that a search lists
-  NAMES: 140, // names on the map at a time
-  TRIED: 2000, // words within the map that a place is looked for
-  REACH: 14, // pixels from a point at which the pointer is on it
+  FOUND: 30, // maximum words that a search lists
+  NAMES: 140, // names on the map at once
+  TRIED: 2000, // words on the map for which to look for a place
+  REACH: 14, // pixels from a point within which the pointer is on it
   widths: new Map(), // of names, in pixels
 
   open(main, data) {
@@ -82,7 +82,7 @@ const embedding = {
     viz.wheel(canvas, (factor, event) => embedding.enlarge(factor, event.offsetX, event.offsetY));
     const middle = () => [canvas.clientWidth / 2, canvas.clientHeight / 2];
     canvas.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's own
+      if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's shortcuts
       const step = { ArrowLeft: [40, 0], ArrowRight: [-40, 0], ArrowUp: [0, 40], ArrowDown: [0, -40] }[event.key];
       if (step) embedding.move(...step);
       else if (event.key === "+" || event.key === "=") embedding.enlarge(1.3, ...middle());
@@ -137,7 +137,7 @@ const embedding = {
     embedding.draw();
   },
 
-  /** The word at a place, or null. Of the chosen word and its neighbours the reach is larger than of others. */
+  /** The word at a place, or null. The chosen word and its neighbours have a larger reach than others. */
   at(x, y) {
     const { data } = embedding;
     let best = null, least = embedding.REACH ** 2;
@@ -188,7 +188,7 @@ const embedding = {
     embedding.names(context, [pointed, ...near].filter((i) => i !== null), new Set(near), colour);
   },
 
-  /** All words as small squares. They are set pixel by pixel: so many are too slow to draw one after another. */
+  /** All words as small squares, set pixel by pixel, as drawing so many one after another is too slow. */
   dots(alpha) {
     const { canvas, data, view } = embedding, { width, height } = canvas, ratio = devicePixelRatio || 1;
     const size = Math.max(2, Math.round(3 * ratio)), image = new ImageData(width, height);
@@ -213,7 +213,7 @@ const embedding = {
     context.fill();
   },
 
-  /** Names where there is room: first of what is looked at, then of all words that are seen, from the first on. */
+  /** Names where there is room: first for the selection, then for all visible words, from the first on. */
   names(context, first, lit, colour) {
     const { canvas, data, pointed, chosen } = embedding, [wide, high] = [canvas.clientWidth, canvas.clientHeight];
     const cells = new Set(), family = getComputedStyle(document.body).fontFamily;
@@ -274,7 +274,7 @@ const embedding = {
     embedding.draw();
   },
 
-  /** Words that have the text: those that begin with it first. */
+  /** Words that contain the text, with those that begin with it first. */
   find() {
     const { data } = embedding, text = embedding.search.value.trim().toLowerCase();
     if (embedding.chosen !== null && text) {

@@ -1,4 +1,4 @@
-// The page of a compute graph: boxes that open, and a panel about what was chosen.
+// The page of a compute graph: boxes that open, and a panel about the selection.
 "use strict";
 
 const SMALLEST = 0.62; // the scale below which groups are closed until the drawing fits
@@ -11,12 +11,12 @@ class GraphView {
   constructor(graph) {
     this.graph = graph;
     this.opened = new Set(graph.opened);
-    this.selected = null; // "n3": a node, "g4": a group, "wn3": the wire of what a box gives
+    this.selected = null; // "n3": a node, "g4": a group, "wn3": the wire of a box's result
     this.svg = document.getElementById("drawing");
     this.port = viz.svg("g", { id: "port" });
     this.svg.append(this.port);
     this.legend = viz.el("div", { id: "legend" });
-    document.querySelector("main").append(this.legend); // below the drawing, which it would cover
+    document.querySelector("main").append(this.legend); // below the drawing, which it would otherwise cover
     this.panel = new GraphPanel(graph, (key) => this.reveal(key));
     this.panel.change = this.change = new GraphChange(graph, () => this.redrawn());
     this.boxes = new GraphBoxes(graph, this.panel.names);
@@ -36,7 +36,7 @@ class GraphView {
     viz.link.tell({ ready: true, modules: [...new Set(graph.nodes.map(({ module }) => module))] });
   }
 
-  /** What attention on the same page tells: its layers; and which module's to show here. */
+  /** What attention on the same page reports: its layers, and the module to show here. */
   heard({ layers, find, changeable }) {
     if (changeable) this.redrawn();
     if (layers) {
@@ -46,7 +46,7 @@ class GraphView {
     if (find !== undefined) this.reveal(this.attentionOf(find));
   }
 
-  /** The key of the op that makes a module's attention weights, or else of the first op there. */
+  /** The key of the op that computes a module's attention weights, or else of its first op. */
   attentionOf(path) {
     const here = this.graph.nodes.filter(({ kind, module }) => kind === "op" && module === path);
     const named = (word) => here.find(({ op }) => this.graph.ops[op]?.name.includes(word));
@@ -55,7 +55,7 @@ class GraphView {
 
   // What is visible ----------------------------------------------------------------------------------------
 
-  /** The groups around a box, from the inside. */
+  /** The groups around a box, innermost first. */
   around(key) {
     const number = Number(key.slice(1)), { groups, groupOf } = this.graph, found = [];
     const first = key[0] === "n" ? groupOf[number] : groups[number].parent;
@@ -63,7 +63,7 @@ class GraphView {
     return found;
   }
 
-  /** The key of the box that shows a node: of a leaf at the side of an op, the op's. */
+  /** The key of the box that shows a node; for a leaf next to an op, the op's. */
   boxOf(id) {
     const outermost = this.around(`n${id}`).findLast((group) => !this.opened.has(group));
     return outermost === undefined ? `n${this.boxes.reader.get(id) ?? id}` : `g${outermost}`;
@@ -81,7 +81,7 @@ class GraphView {
     return { key, children, title };
   }
 
-  /** Close groups, the innermost first, until all fits the window at a size that can be read. */
+  /** Close groups, innermost first, until everything fits the window at a readable size. */
   startFolded() {
     const depth = (g) => this.around(`g${g}`).length, count = (g) => this.graph.groups[g].children.length;
     for (;;) {
@@ -93,7 +93,7 @@ class GraphView {
     }
   }
 
-  /** Where all that is visible stands, and which results are read from one box to another. */
+  /** The places of all visible boxes, and the results that are read from one box by another. */
   layout() {
     const root = this.tree();
     this.visible = new Map();
@@ -133,7 +133,7 @@ class GraphView {
     return this.places.boxes.get(shown) ?? this.places.groups.get(shown);
   }
 
-  /** Show all of it again, unless a person has moved. */
+  /** Show everything again, unless the user has moved the drawing. */
   settle() { if (!this.camera.moved) this.camera.fit(); }
 
   // Opening, selecting -------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class GraphView {
     else this.toggle(Number(key.slice(1)));
   }
 
-  /** Open or close a group: it stays where it was in the window, as far as it fits. */
+  /** Open or close a group: it stays in its place in the window if it fits. */
   toggle(number) {
     const key = `g${number}`, before = this.placeOf(key), { x, y, scale } = this.camera.at;
     if (this.opened.has(number)) this.opened.delete(number);
@@ -159,7 +159,7 @@ class GraphView {
     this.select(key);
   }
 
-  /** Open all that is around a box, select it, and look at it. */
+  /** Open everything around a box, select it, and move to it. */
   reveal(key) {
     const closed = this.around(key).filter((group) => !this.opened.has(group));
     for (const group of closed) this.opened.add(group);
@@ -194,7 +194,7 @@ class GraphView {
     this.mark();
   }
 
-  /** Show what belongs to the selection: its wires, and what keeps its array alive. */
+  /** Highlight what belongs to the selection: its wires, and what keeps its array alive. */
   mark() {
     const key = this.selected, id = key?.[0] === "n" ? Number(key.slice(1)) : null;
     const marked = this.port.querySelectorAll(".selected, .keeps, .moved");
@@ -275,7 +275,7 @@ class GraphView {
       viz.shortcuts(SHORTCUTS), viz.theme.button());
   }
 
-  /** Buttons of which one is pressed: values are [value, text, title]. */
+  /** Buttons, one of which is pressed; values are [value, text, title]. */
   choice(id, values, now, set) {
     const buttons = values.map(([value, text, title]) => viz.el("button", { type: "button", title,
       "data-value": value, "aria-pressed": String(value === now), onclick: () => {
@@ -313,7 +313,7 @@ class GraphView {
     this.camera.fit();
   }
 
-  /** Offer the drawing as a file: all of it, as it is, without a selection, with the legend. */
+  /** Offer the whole drawing as a file, as it is, with the legend but without a selection. */
   save() {
     const { at } = this.camera, { selected } = this, legend = this.meaning.draw(this.svg, this.places.height);
     const width = Math.max(this.places.width, legend.width), height = this.places.height + 34;

@@ -1,27 +1,27 @@
-// The boxes of a graph as the layout places them. What they say came with the page (minigrad/viz/graph/labels.py).
+// The boxes of a graph as the layout places them. Their labels come with the page (minigrad/viz/graph/fold.py).
 "use strict";
 
-const LONGEST = 40; // characters of a name in the drawing; the panel has all of it
-const DOCK = { height: 18, step: 21, wire: 16 }; // a leaf at the side of an op
+const LONGEST = 40; // characters of a name in the drawing; the panel shows the whole name
+const DOCK = { height: 18, step: 21, wire: 16 }; // a leaf next to an op
 const FONTS = { text: "13px --sans", kind: "11px --sans", name: "14px --serif", times: "600 14px --serif",
   title: "13px --serif" }; // as graph.css has them
 
 class GraphBoxes {
-  /** `names` are those of ops that are all there is in a module. */
+  /** `names`: for ops that are the only op in their module. */
   constructor(graph, names) {
     this.graph = graph;
     this.names = names;
     this.direction = graph.direction;
-    this.reader = new Map(graph.docks); // of a leaf at the side of an op: the op
+    this.reader = new Map(graph.docks); // for a leaf next to an op: the op
   }
 
-  /** A box by its key: what it says, with the second line that the direction wants, and the room for it. */
+  /** A box by its key: its label, with the second line for the direction, and its size. */
   box(key) {
     const number = Number(key.slice(1)), label = this.graph.labels[key];
     const below = label.below[["forward", "backward", "both"].indexOf(this.direction)];
     const wide = Math.max(lineWidth(label.line), textWidth(below, "kind")), parts = { key, line: label.line, below };
     if (key[0] === "g") {
-      const deck = this.graph.groups[number].times ? 4 : 0; // how far the cards behind the first one stand out
+      const deck = this.graph.groups[number].times ? 4 : 0; // how far the cards behind the first one protrude
       const body = wide + 30 + 2 * deck;
       return { ...parts, deck, body, width: body, height: 44 + 1.5 * deck, port: 0 };
     }
@@ -33,10 +33,10 @@ class GraphBoxes {
 
   folded(number) { return { ...this.box(`g${number}`), group: this.graph.groups[number], number }; }
 
-  /** A node with the leaves at its side. */
+  /** A node with the leaves next to it. */
   single(id) { return { ...this.box(`n${id}`), id, node: this.graph.nodes[id] }; }
 
-  /** What a result is, for the pointer on its wire. */
+  /** A description of a result, for the pointer on its wire. */
   tell(edge) {
     const node = this.graph.nodes[edge.source], gradient = this.graph.values[edge.gradient];
     const value = this.graph.values[node.value], parts = [cutName(node.name)];
@@ -46,14 +46,14 @@ class GraphBoxes {
   }
 }
 
-/** The Euclidean norm of a value, null where there is none. */
+/** The Euclidean norm of a value, null if there is none. */
 function normOf(value) {
   if (!value) return null;
   if (value.table) return Math.hypot(...value.table.flat().map(viz.number));
   return viz.number(value.statistics?.norm ?? NaN);
 }
 
-/** A long name without its middle; in one line. */
+/** A name on one line, cut in the middle if it is long. */
 function cutName(text) {
   const letters = [...text.replace(/\s+/g, " ")];
   if (letters.length <= LONGEST) return letters.join("");
@@ -65,14 +65,14 @@ function lineText(line) { return line.map(([text, look], i) => (i && look !== "t
 
 const pen = document.createElement("canvas").getContext("2d");
 
-/** How wide a text is. */
+/** The width of a text. */
 function textWidth(text, look) {
   const style = getComputedStyle(document.documentElement);
   pen.font = FONTS[look].replace(/--\w+/, (name) => style.getPropertyValue(name));
   return pen.measureText(text).width;
 }
 
-/** How wide a first line is; `name`: the look of names in it. */
+/** The width of a first line; `name`: the look of names in it. */
 function lineWidth(line, name = "name") {
   return line.reduce((sum, [text, look], i) => (
     sum + textWidth(text, look === "name" ? name : look) + (i && look !== "times" ? 6 : 0)), 0);

@@ -1,17 +1,17 @@
-// Moving about in a drawing: dragged, zoomed by the wheel (see viz.wheel) or by two fingers, fitted into its window.
+// Moving around in a drawing: drag it, zoom with the wheel (see viz.wheel) or two fingers, fit it into its window.
 "use strict";
 
 class GraphCamera {
-  /** `svg` is the window, `port` holds the drawing, and `whole()` tells its size: { width, height }. */
+  /** `svg` is the window, `port` contains the drawing, and `whole()` returns its size: { width, height }. */
   constructor(svg, port, whole) {
     Object.assign(this, { svg, port, whole });
     this.at = { x: 0, y: 0, scale: 1 };
-    this.moved = false; // by a person: from then on nothing moves by itself
-    this.dragged = false; // the click that comes next ends a drag, and is none
+    this.moved = false; // by the user: from then on nothing moves by itself
+    this.dragged = false; // the next click ends a drag, and does not count as a click
     this.listen();
   }
 
-  /** The size of the window; of a frame that has none yet, a usual one. */
+  /** The size of the window; a default for a frame that has none yet. */
   size() {
     const { width, height } = this.svg.getBoundingClientRect();
     return width && height ? { width, height } : { width: 1280, height: 720 };
@@ -34,7 +34,7 @@ class GraphCamera {
     this.port.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
   }
 
-  /** Nearer or farther; what is at a point of the window stays there. */
+  /** Zoom in or out around a point of the window, which stays in place. */
   zoom(factor, x, y) {
     const box = this.svg.getBoundingClientRect();
     x ??= box.width / 2;
@@ -44,7 +44,7 @@ class GraphCamera {
     this.moved = true;
   }
 
-  /** Move, and if it must be shrink, so that a place is in the window. */
+  /** Move, and shrink if necessary, so that a place is in the window. */
   bring(place) {
     const { width, height } = this.svg.getBoundingClientRect(), margin = 24;
     const least = place.width > 400 || place.height > 200 ? 0.4 : Math.max(this.at.scale, 0.7);
@@ -55,7 +55,7 @@ class GraphCamera {
       x = width / 2 - (place.x + place.width / 2) * scale;
       y = height / 2 - (place.y + place.height / 2) * scale;
     }
-    const into = (begin, low, size, room) => { // of what is larger than the room its start
+    const into = (begin, low, size, room) => { // if it is larger than the room, its start
       const first = margin - low * scale, last = room - margin - (low + size) * scale;
       return last < first ? first : Math.min(Math.max(begin, first), last);
     };
@@ -64,7 +64,7 @@ class GraphCamera {
   }
 
   listen() {
-    const down = new Map(); // the pointers that are pressed, and where each is
+    const down = new Map(); // the pressed pointers, and their places
     let start = null;
     const spread = () => {
       const [a, b] = [...down.values()];
@@ -98,7 +98,7 @@ class GraphCamera {
     viz.wheel(this.svg, (factor, event) => this.zoomAt(factor, event.clientX, event.clientY));
   }
 
-  /** The same at a point of the page. */
+  /** The same for a point on the page. */
   zoomAt(factor, x, y) {
     const box = this.svg.getBoundingClientRect();
     this.zoom(factor, x - box.left, y - box.top);

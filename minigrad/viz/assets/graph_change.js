@@ -1,14 +1,14 @@
-// Numbers that a person changes, where somebody around the page can compute what follows (a page in which Python runs).
-// A page that stands alone shows them, and no more.
+// Numbers that the user changes, if the page's surroundings can compute the consequences (a page that runs Python).
+// A standalone page only shows the numbers.
 "use strict";
 
 class GraphChange {
-  /** `taken()` is called after other numbers have come. */
+  /** `taken()` is called after new numbers have arrived. */
   constructor(graph, taken) {
     this.graph = graph;
     this.taken = taken;
     this.possible = false;
-    this.moved = new Set(); // nodes whose numbers are not those of the program
+    this.moved = new Set(); // nodes whose numbers differ from the program's
     this.first = graph.nodes.map((node) => this.numbers(node, graph.values));
     this.undo = viz.el("button", { id: "undo", type: "button", hidden: true,
       title: "the numbers that the program has", onclick: () => this.ask({ undo: true }) }, "Undo changes");
@@ -27,7 +27,7 @@ class GraphChange {
     viz.link.tell({ change });
   }
 
-  /** The same graph with other numbers: nodes, edges and groups are in the same order. */
+  /** Take the same graph with new numbers; nodes, edges and groups are in the same order. */
   take(data) {
     const { graph } = this;
     Object.assign(graph, { values: data.values, labels: data.labels });
@@ -40,10 +40,10 @@ class GraphChange {
     this.taken();
   }
 
-  /** Whether a value's elements can be typed: those of real numbers that are shown one by one. */
+  /** Whether a value's elements can be edited: real numbers that are shown one by one. */
   takes(value) { return this.possible && value.table && !value.dtype.startsWith("complex"); }
 
-  /** A cell of a node's table that takes another number; all of it shows while it is being typed. */
+  /** An editable cell in a node's table; it shows the whole number while it is being edited. */
   cell(node, at, x) {
     const full = String(x), short = GraphPanel.number(x);
     const input = viz.el("input", { type: "text", inputmode: "decimal", value: short, title: full, "data-at": at,

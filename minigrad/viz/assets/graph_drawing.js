@@ -5,14 +5,14 @@ const TIPS = { down: "l-3.4 -7h6.8z", up: "l-3.4 7h6.8z", right: "l-7 -3.2v6.4z"
 
 class GraphDrawing {
   /**
-   * `panel` knows a node's edges. `press(key)` is called when a box ("n3") or a group ("g4") is pressed, and
+   * `panel` has each node's edges. `press(key)` is called when a box ("n3") or a group ("g4") is pressed, and
    * `pressWire(source, edges)` when a wire is.
    */
   constructor(boxes, panel, press, pressWire) {
     Object.assign(this, { boxes, panel, press, pressWire });
     this.graph = boxes.graph;
     this.colour = this.graph.colour;
-    this.scale = null; // the lowest and the highest of what the colour stands for
+    this.scale = null; // the lowest and highest values that the colour stands for
   }
 
   /** All `visible` boxes, by key, in their `places`; `edges` from one to another: key -> key -> [edge]. */
@@ -31,7 +31,7 @@ class GraphDrawing {
     return [groups, wires, boxes];
   }
 
-  /** What makes an element a button. */
+  /** The attributes that make an element a button. */
   handle(key, told) {
     return { "data-key": key, id: `box-${key}`, tabindex: "0", role: "button", "aria-label": told,
       onclick: (event) => {
@@ -60,7 +60,7 @@ class GraphDrawing {
       viz.svg("rect", { class: "bar-of", x, y, width, height: 24 }), title);
   }
 
-  /** A first line, in its parts. */
+  /** A first line, part by part. */
   line(parts, place) {
     const looks = { name: "name", kind: "kind sub", times: "name times" };
     return viz.svg("text", place, parts.map(([text, look], i) => (
@@ -80,7 +80,7 @@ class GraphDrawing {
       viz.svg("text", { class: "sub", x: middle, y: half + 14 }, below));
   }
 
-  /** A node, and the leaves at its side. */
+  /** A node, and the leaves next to it. */
   node(box, place) {
     const { node, below, docks, side, height } = box;
     const x = place.x + side, middle = x + box.body / 2, half = place.y + height / 2;
@@ -94,7 +94,7 @@ class GraphDrawing {
     return [made, ...docks.map((dock, i) => this.dock(dock, first + DOCK.step * i, x))];
   }
 
-  /** A leaf at the side of its reader, which begins at `edge`, and its wire. */
+  /** A leaf next to its reader, which begins at `edge`, and its wire. */
   dock(dock, y, edge) {
     const width = dock.wide, x = edge - DOCK.wire - width;
     const leaf = this.graph.nodes[dock.id], body = { x, y, width, height: DOCK.height, rx: 9 };
@@ -112,20 +112,20 @@ class GraphDrawing {
 
   // Wires --------------------------------------------------------------------------------------------------
 
-  /** Which of its two lines a wire has. Where nothing goes back, backward shows a faint line alone. */
+  /** The lines that a wire has. If nothing flows back, backward shows only a faint line. */
   directions(edges) {
     const back = edges.some((edge) => edge.gradient !== null), { direction } = this.boxes;
     return { forward: direction !== "backward", backward: direction !== "forward" && back };
   }
 
-  /** A piece of a wire: of one result, to all that read it by this piece. */
+  /** A piece of a wire: from one result to all its readers on this piece. */
   wire(wire, edges) {
     const { source, points } = wire, targets = [...wire.targets], path = wirePath(points);
     const shown = targets.flatMap((target) => edges.get(source).get(target));
     const { forward, backward } = this.directions(shown);
     const made = viz.svg("g", { class: "net", "data-source": source, "data-targets": targets.join(" ") });
     const moved = (dx) => points.map(([x, y]) => [x + dx, y]);
-    const side = forward && backward ? 2.5 : 0; // two lines beside each other
+    const side = forward && backward ? 2.5 : 0; // two parallel lines
     if (forward) made.append(...this.arrow(moved(-side), "forward", wire.last ? "down" : "", -side));
     if (backward) made.append(...this.arrow(moved(side), "backward", wire.first ? "up" : "", side));
     if (!forward && !backward) made.append(viz.svg("path", { class: "wire", d: path, opacity: 0.3 }));
@@ -136,7 +136,7 @@ class GraphDrawing {
     return made;
   }
 
-  /** A line, and the tip at one of its ends. */
+  /** A line, with an arrowhead at one of its ends. */
   arrow(points, kind, tip, beside = 0) {
     const line = points.map((point) => [...point]), [x, y] = tip === "up" ? points[0] : points.at(-1);
     if (tip === "down") line.at(-1)[1] -= 5;
@@ -149,7 +149,7 @@ class GraphDrawing {
 
   // Colour -------------------------------------------------------------------------------------------------
 
-  /** What the colour of a box stands for; null where it is not known. */
+  /** The value that a box's colour stands for; null if unknown. */
   measure(box) {
     const part = box.group ? box.group.total : this.graph.nodes[box.id], { direction } = this.boxes;
     if (this.colour === "time") {
@@ -169,7 +169,7 @@ class GraphDrawing {
     return known.length ? { low: Math.min(...known), high: Math.max(...known) } : null;
   }
 
-  /** A box's colour, by the logarithm: nothing, or a rectangle on it. */
+  /** A box's colour, on a logarithmic scale: nothing, or a rectangle on top of it. */
   tint(box, body) {
     const value = this.measure(box);
     if (!(value > 0) || !Number.isFinite(value)) return [];
@@ -180,7 +180,7 @@ class GraphDrawing {
   }
 }
 
-/** The path of a piece of wire: straight within a rank, bent between two. */
+/** The path of a piece of wire: straight within a rank, curved between two. */
 function wirePath([a, b, c, d], beside = 0) {
   if (Math.abs(b[0] - c[0]) < 0.6) return `M${a}L${d}`;
   const middle = (b[1] + c[1]) / 2 - beside * Math.sign(c[0] - b[0]);

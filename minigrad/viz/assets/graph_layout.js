@@ -1,8 +1,8 @@
-// Where the boxes of a graph stand, and how its wires run. Nothing here touches the page.
+// The layout of a graph's boxes and wires. Nothing here touches the page.
 //
 // Each open group is drawn by itself, from the inside out, in layers (Sugiyama, Tagawa and Toda 1981): ranks
 // by longest path, order by barycentres, coordinates by weighted medians that isotonic regression keeps
-// apart. A result is one wire, however many read it. It crosses a group's border at one port, and bends
+// apart. A result is one wire, however many readers it has. It crosses a group's border at one port, and bends
 // between ranks only.
 
 const graphLayout = {
@@ -30,13 +30,13 @@ const graphLayout = {
       }
     };
     walk(root);
-    const links = new Map([...members.keys()].map((key) => [key, new Map()])); // of each group, at its level
+    const links = new Map([...members.keys()].map((key) => [key, new Map()])); // for each group, at its level
     const add = (group, from, to, source, target) => {
       const name = `${from} ${to} ${source}`, level = links.get(group);
       if (!level.has(name)) level.set(name, { from, to, source, targets: new Set() });
       level.get(name).targets.add(target);
     };
-    const way = (key) => { // the groups around a box, from the inside
+    const way = (key) => { // the groups around a box, innermost first
       const found = [];
       for (let at = parents.get(key); at !== undefined; at = parents.get(at)) found.push(at);
       return found;
@@ -58,7 +58,7 @@ const graphLayout = {
       }
       add(common, from, to, source, target);
     }
-    const place = new Map(); // of each group: its layout, relative to its own corner
+    const place = new Map(); // each group's layout, relative to its corner
     const inside = (group) => {
       for (const child of group.children) if (child.children) inside(child);
       place.set(group.key, graphLayout.level(group, [...links.get(group.key).values()], place));
@@ -67,7 +67,7 @@ const graphLayout = {
     return graphLayout.compose(root, place);
   },
 
-  /** One group: its children, and ports where wires come in from outside (rank 0) and go out (the last). */
+  /** One group: its children, and ports where wires enter (rank 0) and leave (the last rank). */
   level(group, links, place) {
     const ports = (side, pick) => [...new Set(links.map(pick).filter((key) => key.startsWith(side)))]
       .map((key) => ({ key, width: 2, height: 0, side }));
@@ -85,7 +85,7 @@ const graphLayout = {
     return graphLayout.down(group, layers);
   },
 
-  /** Ranks, and in the place of a wire that passes through one a vertex: [layers] of [vertices], linked. */
+  /** Ranks, with a vertex for each wire that passes through one: [layers] of [vertices], linked. */
   ranks(items, edges) {
     const rank = items.map((item) => (item.side === "in " ? 0 : 1));
     const out = items.map(() => []), into = items.map(() => []);
@@ -94,7 +94,7 @@ const graphLayout = {
     into.forEach((all, i) => { for (const edge of all) rank[i] = Math.max(rank[i], rank[edge.from] + 1); });
     const last = Math.max(...rank.filter((_, i) => items[i].side !== "out "), 0) + 1;
     items.forEach((item, i) => { if (item.side === "out ") rank[i] = last; });
-    for (let i = items.length - 1; i >= 0; i--) { // what has more readers than inputs stands close to them
+    for (let i = items.length - 1; i >= 0; i--) { // an item with more readers than inputs stands close to the readers
       if (items[i].side || !out[i].length || into[i].length >= out[i].length) continue;
       rank[i] = Math.max(rank[i], Math.min(...out[i].map((edge) => rank[edge.to])) - 1);
     }
@@ -141,7 +141,7 @@ const graphLayout = {
     below.up.push(made);
   },
 
-  /** Within each rank: by the mean place of neighbours, down and up in turn; that with fewest crossings. */
+  /** Order each rank by the neighbours' mean place, down and up in turn; keep the order with fewest crossings. */
   order(layers) {
     const number = () => layers.forEach((layer) => layer.forEach((vertex, i) => { vertex.place = i; }));
     layers.forEach((layer) => layer.sort((a, b) => a.turn - b.turn));
@@ -167,17 +167,17 @@ const graphLayout = {
     number();
   },
 
-  /** How far from its vertex's middle a wire meets it, as a part of one place. */
+  /** How far from a vertex's middle a wire meets it, as a fraction of one place. */
   lean(x, vertex) { return vertex.width > 2 ? (0.9 * x) / vertex.width : 0; },
 
-  /** How many pairs of links cross. */
+  /** The number of crossings between links. */
   crossings(layers) {
     let count = 0;
     for (const layer of layers) {
       const ends = layer.flatMap((vertex) => vertex.down.map((l) => [
         l.above.place + graphLayout.lean(l.ax, l.above), l.below.place + graphLayout.lean(l.bx, l.below)]));
       ends.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-      const lower = []; // of those at the left, in order
+      const lower = []; // of the links on the left, in order
       for (const [, end] of ends) {
         let place = 0;
         for (let after = lower.length; place < after;) {
@@ -191,7 +191,7 @@ const graphLayout = {
     return count;
   },
 
-  /** x of each vertex: as near to its neighbours as the width of those beside it allows. */
+  /** x of each vertex: as near to its neighbours as the width of the vertices beside it allows. */
   across(layers) {
     for (const layer of layers) {
       let x = 0;
@@ -205,11 +205,11 @@ const graphLayout = {
   },
 
   apart(a, b) {
-    const boxes = (a.width > 2) + (b.width > 2); // others are wires that pass, and ports
+    const boxes = (a.width > 2) + (b.width > 2); // the others are passing wires, and ports
     return (a.width + b.width) / 2 + [10, 16, graphLayout.GAP][boxes];
   },
 
-  /** Isotonic regression: the least squares distance to what each would like, in order and apart. */
+  /** Isotonic regression: least squares distance to each one's preferred place, in order and apart. */
   settle(layer, side) {
     const blocks = [];
     let shift = 0;
@@ -250,7 +250,7 @@ const graphLayout = {
     return sorted.at(-1)[0];
   },
 
-  /** y of each rank, and the wires between them; everything relative to the group's corner. */
+  /** y of each rank, and the wires between ranks, all relative to the group's corner. */
   down(group, layers) {
     const { PAD, TITLE, RANK } = graphLayout;
     const all = layers.flat();
@@ -296,7 +296,7 @@ const graphLayout = {
     return { width, height, boxes, wires, ports };
   },
 
-  /** All groups in one: absolute places. */
+  /** All groups together, with absolute places. */
   compose(root, place) {
     const boxes = new Map(), groups = new Map(), wires = [];
     const put = (group, x, y) => {

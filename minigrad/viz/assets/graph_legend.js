@@ -1,11 +1,11 @@
-// What the lines and colours of a graph mean: below the drawing, and in a file that is saved.
+// The meaning of a graph's lines and colours, below the drawing and in saved files.
 "use strict";
 
 class GraphLegend {
-  /** `drawing` knows the direction, and what the colours stand for. */
+  /** `drawing` has the direction and the meaning of the colours. */
   constructor(drawing) { this.drawing = drawing; }
 
-  /** Of each line and of the colours: { kind, text }; `high` stands at the strong end of a ramp. */
+  /** { kind, text } for each line and for the colours; `high` labels the strong end of a ramp. */
   meanings() {
     const { boxes: { direction }, graph: { backward }, colour, scale } = this.drawing, all = [];
     if (direction !== "backward") all.push({ kind: "forward", text: "results" });
@@ -35,7 +35,7 @@ class GraphLegend {
     });
   }
 
-  /** In a picture, from `top` on: put into `svg`, where its texts can be measured. Its width comes back. */
+  /** In a picture, from `top` downwards: added to `svg`, where its texts can be measured. Returns its width. */
   draw(svg, top) {
     const group = viz.svg("g", { class: "legend" }), y = Math.round(top) + 20;
     svg.append(group);

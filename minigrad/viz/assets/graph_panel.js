@@ -1,7 +1,7 @@
-// What is told of a node, a group or a wire of a graph. Whatever a program named is text.
+// Information about a node, a group or a wire of a graph. Names from the program are text.
 "use strict";
 
-const LOOKS = 8; // attentions that a panel names
+const LOOKS = 8; // attention layers that a panel lists
 const FREED = "gone: a backward pass has freed the graph, and keeps only the gradients of leaves; "
   + "backward(retain_graph=True) keeps these, and so does a picture that is made before";
 
@@ -10,10 +10,10 @@ class GraphPanel {
   constructor(graph, go) {
     this.graph = graph;
     this.go = go;
-    this.names = new Map(graph.names ?? []); // of ops that are all there is in a module: the module's
+    this.names = new Map(graph.names ?? []); // for ops that are the only op in a module: the module's name
     this.freed = graph.nodes.some(({ released }) => released);
-    this.change = null; // what takes other numbers (graph_change.js), on a graph's own page
-    this.layers = []; // of attention that is shown on the same page: {path, told, …}
+    this.change = null; // accepts changed numbers (graph_change.js), on a graph's own page
+    this.layers = []; // of the attention on the same page: {path, told, …}
     this.into = graph.nodes.map(() => []);
     this.out = graph.nodes.map(() => []);
     const named = ([source, target, input, slot, gradient]) => ({ source, target, input, slot, gradient });
@@ -26,10 +26,10 @@ class GraphPanel {
     for (const { id, saved } of graph.nodes) {
       for (const { node, name } of saved) if (node !== null) this.keepers[node].push({ node: id, name });
     }
-    this.heads = this.ofHeads(); // the places of values whose second axis are heads
+    this.heads = this.ofHeads(); // the places of values whose second axis is heads
   }
 
-  /** Of attention, what it reads and what it makes: (B, H, T, …). */
+  /** What attention reads and what it returns: (B, H, T, …). */
   ofHeads() {
     const { nodes, ops, modules } = this.graph, places = new Set();
     const within = ({ module }) => /attention/i.test(modules[module]?.kind ?? "");
@@ -69,19 +69,19 @@ class GraphPanel {
 
   quiet(...text) { return viz.el("p", { class: "quiet" }, ...text); }
 
-  /** What is said where no backward has run: nothing is zero. */
+  /** The text if no backward pass has run: gradients are missing, not zero. */
   none() { return viz.el("p", { class: "quiet none" }, "no backward yet"); }
 
   aside(...text) { return viz.el("span", { class: "quiet" }, ...text); }
 
-  /** Names and what belongs to them: [[name, text]]. */
+  /** Names and their texts: [[name, text]]. */
   facts(all, look = null) {
     if (!all.length) return "";
     const pair = ([name, text]) => [viz.el("dt", {}, name), viz.el("dd", { class: look }, text)];
     return viz.el("dl", {}, all.flatMap(pair));
   }
 
-  /** Ways to the attention that runs in the modules of some nodes, where the page shows it. */
+  /** Links to the attention that runs in the modules of some nodes, if the page shows it. */
   looks(nodes) {
     const modules = new Set(nodes.filter(({ kind }) => kind === "op").map(({ module }) => module));
     const found = this.layers.filter(({ path }) => modules.has(path)), shown = found.slice(0, LOOKS);
@@ -111,7 +111,7 @@ class GraphPanel {
     return viz.el("button", { class: "link", type: "button", onclick: () => this.go(key) }, text);
   }
 
-  /** What each edge gives back, and the sum; of an op with several results, the first one's. */
+  /** The gradient on each edge, and the sum; for an op with several results, the first one's. */
   gradient(node) {
     if (this.graph.backward === "none") return this.none();
     const parts = this.out[node.id].filter((edge) => edge.gradient !== null);
@@ -144,7 +144,7 @@ class GraphPanel {
     }));
   }
 
-  /** Of each input the formula and then the rule's source; folded, what computes it and what it stands for. */
+  /** For each input, the formula and then the rule's source; folded: what computes it, and its definition. */
   rules(op) {
     const rules = Object.entries(op.rules)
       .map(([input, source]) => [this.derivative(op, input), this.source(`∂ / ∂ ${input}`, source)]);
@@ -232,7 +232,7 @@ class GraphPanel {
 
   // Numbers ------------------------------------------------------------------------------------------------
 
-  /** A value by its place in the data: its kind, and a table, or statistics and a heat map. A `node`'s own can be changed. */
+  /** A value by its place in the data: kind, and a table, or statistics and a heat map. A `node`'s own is editable. */
   value(place, otherwise = "", node = null) {
     const value = this.graph.values[place];
     if (!value) return otherwise && this.quiet(otherwise);
@@ -242,7 +242,7 @@ class GraphPanel {
       value.heat ? this.heat(value.heat, this.blockNames(value, this.heads.has(place))) : "");
   }
 
-  /** Numbers row by row; those of a `node` that can be changed take others. */
+  /** Numbers row by row; those of a `node` can be edited if it may change. */
   table(rows, node = null) {
     const shown = (x) => viz.el("td", { title: String(x), class: viz.number(x) < 0 ? "minus" : "" }, GraphPanel.number(x));
     const cell = (x, at) => (node ? this.change.cell(node, at, x) : shown(x));
@@ -258,7 +258,7 @@ class GraphPanel {
       viz.el("dd", { title: String(x) }, GraphPanel.number(x))]));
   }
 
-  /** What the blocks of a heat map are called: by their indices "[0, 3]", or as heads. */
+  /** The names of a heat map's blocks: their indices "[0, 3]", or heads. */
   blockNames({ shape, heat }, heads) {
     const leading = shape.slice(0, -2);
     return Array.from({ length: heat.blocks > 1 ? heat.blocks : 0 }, (_, i) => {
@@ -268,7 +268,7 @@ class GraphPanel {
     });
   }
 
-  /** Means over cells; the one that is pointed at is told. Blocks with `names` stand one below another. */
+  /** Means over cells; the one under the pointer is shown. Blocks with `names` are stacked. */
   heat({ rows, columns, low, high, cells }, names) {
     const bytes = viz.bytes(cells), [least, most] = [low, high].map(GraphPanel.number);
     const range = `means of cells, ${least} to ${most}`, told = this.quiet(range);
@@ -291,7 +291,7 @@ class GraphPanel {
     return viz.el("div", {}, viz.el("div", { class: "blocks" }, figure), told);
   }
 
-  /** A docstring's line: what stands between double backticks is code. */
+  /** A docstring's line: text between double backticks is code. */
   static prose(text) {
     return text.split("``").map((part, i) => (i % 2 ? viz.el("code", {}, part) : part));
   }
@@ -299,10 +299,10 @@ class GraphPanel {
   /** A line of a file, or of a notebook's cell. */
   static at(file, line) { return /^cell \d+$/.test(file) ? `${file}, line ${line}` : `${file}:${line}`; }
 
-  /** Facts side by side, none of which is broken into two lines. */
+  /** Facts side by side, none of which wraps. */
   static whole(told) { return told.map((text, i) => [i ? " · " : "", viz.el("span", { class: "whole" }, text)]).flat(); }
 
-  /** A number with a minus as it is printed, in the exponent too. */
+  /** A number with a typographic minus, in the exponent too. */
   static number(x) { return viz.format(x).replaceAll("-", "−"); }
 
   /** A shape as Python writes it: "()", "(3,)", "(2, 3)". */
@@ -320,12 +320,12 @@ class GraphPanel {
     return GraphPanel.unit(time, [["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]]);
   }
 
-  /** Three digits that count, in the largest unit of which there is one at least. */
+  /** Three significant digits, in the largest unit that leaves at least 1. */
   static unit(amount, units) {
     const [name, size] = units.find(([, size]) => amount >= size) ?? units.at(-1);
     return `${Number((amount / size).toPrecision(3))} ${name}`;
   }
 
-  /** What a group is called, and how many modules it stands for. */
+  /** A group's name, and the number of modules that it represents. */
   static title(group) { return group.times ? `${group.label} × ${group.times}` : group.label; }
 }

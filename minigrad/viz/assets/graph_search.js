@@ -1,12 +1,12 @@
-// Finding nodes and groups of a graph by words.
+// Searching for a graph's nodes and groups by words.
 "use strict";
 
 class GraphSearch {
-  /** `names` are those of ops that are all there is in a module. `go(key)` shows what was chosen. */
+  /** `names`: for ops that are the only op in their module. `go(key)` shows the choice. */
   constructor(graph, names, go) {
     Object.assign(this, { go, keys: [], at: 0, all: GraphSearch.listed(graph, names) });
     this.list = viz.el("ul", { id: "found", role: "listbox", "aria-label": "found", hidden: true,
-      onmousedown: (event) => event.preventDefault() }); // a click leaves the focus where it is
+      onmousedown: (event) => event.preventDefault() }); // a click does not move the focus
     this.input = viz.el("input", { id: "search", type: "search", autocomplete: "off", role: "combobox",
       placeholder: "Search: name, op, module, shape", "aria-label": "search", "aria-controls": "found",
       "aria-expanded": "false", oninput: () => this.look(), onkeydown: (event) => this.key(event),
@@ -14,7 +14,7 @@ class GraphSearch {
     this.element = viz.el("div", { class: "find last" }, this.input, this.list);
   }
 
-  /** All that can be found: [key, name, what it is]. */
+  /** Everything that can be found: [key, name, description]. */
   static listed(graph, names) {
     const all = [];
     graph.groups.forEach(({ kind, label, times, path, children }, g) => {
@@ -30,7 +30,7 @@ class GraphSearch {
     return all;
   }
 
-  /** What has all the words; what is called exactly so comes first. "(2, 3)" and "2 × 3" are the same. */
+  /** Entries that contain all the words; exact names come first. "(2, 3)" and "2 × 3" are the same. */
   find(text) {
     const plain = (words) => words.toLowerCase().replace(/\s*[×,]\s*(?=\d)/g, ",");
     const words = plain(text).split(/\s+/).filter(Boolean)
@@ -60,7 +60,7 @@ class GraphSearch {
     this.input.setAttribute("aria-expanded", String(open));
   }
 
-  /** The one that Enter takes. */
+  /** The entry that Enter selects. */
   mark() {
     this.input.setAttribute("aria-activedescendant", this.keys.length ? `found-${this.at}` : "");
     [...this.list.querySelectorAll("[role=option]")].forEach((item, i) => {

@@ -1,4 +1,4 @@
-// Worked examples: text, matrices that tell what each number was made of, charts, and sentences with weights.
+// Worked examples: text, matrices that show how each number was computed, charts, and sentences with weights.
 
 const lecture = {
   open(main, data) {
@@ -32,10 +32,10 @@ const lecture = {
     return box;
   },
 
-  /** Text, with what stands between back quotes as code, and the rest as formulas are written. */
+  /** Text, with backquoted parts as code and the rest formatted like formulas. */
   written(text) { return text.split("`").flatMap((part, i) => (i % 2 ? viz.el("code", {}, part) : lecture.formula(part))); },
 
-  /** x^2, x^(a/b) and x_i with what is raised or lowered in its place. */
+  /** x^2, x^(a/b) and x_i with superscripts and subscripts. */
   formula(text) {
     return text.split(/(\^\([^)]*\)|\^−?[\d.]+|\^−?∞|\^\w|_\w)/).map((part, i) => (i % 2 === 0 ? part
       : viz.el(part[0] === "^" ? "sup" : "sub", {}, part.slice(1).replace(/^\((.*)\)$/, "$1"))));
@@ -57,7 +57,7 @@ const lecture = {
     return viz.el("div", { class: named ? "equation named" : "equation" }, groups);
   },
 
-  /** `room`: leave room for the names of columns even without any, so that rows stand beside rows. */
+  /** `room`: leave room for column names even without any, so that rows line up. */
   matrix(data, room = false) {
     const names = data.columns.map((name) => viz.el("th", { scope: "col", title: name }, name));
     const head = names.length ? viz.el("thead", {}, viz.el("tr", {}, data.rows.length ? viz.el("th") : [], lecture.cut(names, data.cut, "th")))
@@ -87,7 +87,7 @@ const lecture = {
       tabindex: data.how ? (i || j ? -1 : 0) : null }, text);
   },
 
-  /** A line below that says how the number under the pointer was made, or else one of the last matrix. */
+  /** A line below that says how the number under the pointer was computed, or else one in the last matrix. */
   told(nodes, parts) {
     const example = parts.map((part) => part.example).filter(Boolean).at(-1);
     if (!example) return nodes[0];
@@ -98,13 +98,13 @@ const lecture = {
     return viz.el("div", { class: "telling" }, nodes, told, hint);
   },
 
-  /** What the line says while nothing is pointed at. */
+  /** The line's text while the pointer is on nothing. */
   rest(told) {
     told.classList.add("resting");
     told.replaceChildren(...lecture.formula(told.dataset.example));
   },
 
-  /** Mark a cell and what it was made of; null: nothing. */
+  /** Mark a cell and the cells it was computed from; null: none. */
   look(made, data, cell) {
     const root = document.getElementById("lecture"), told = made.closest(".telling").querySelector(".told");
     for (const node of root.querySelectorAll(".marked")) {
@@ -181,7 +181,7 @@ const lecture = {
       : viz.el("select", {}, names.map((name, i) => viz.el("option", { value: i, selected: i === start }, name)));
     const show = () => {
       const i = Number(control.value);
-      if (made.has(i)) viz.repaint(made.get(i)); // the theme may have changed since
+      if (made.has(i)) viz.repaint(made.get(i)); // the theme may have changed meanwhile
       else made.set(i, lecture.block(options[i]));
       place.replaceChildren(made.get(i));
       shown.textContent = names[i];
@@ -191,7 +191,7 @@ const lecture = {
     return viz.el("div", { class: "choice" }, viz.el("label", {}, label, control, slider ? shown : []), place);
   },
 
-  /** Numbers as small squares; the line below tells the one that is pointed at. */
+  /** Numbers as small squares; the line below shows the one under the pointer. */
   pictures({ title, shade, across, pictures }) {
     const told = viz.el("p", { class: "told resting" }, "\u00a0");
     const colours = shade === "ink" ? ["ink", "ink"] : ["plus", "minus"];
@@ -226,7 +226,7 @@ const lecture = {
     return viz.el("figure", { class: "chart" }, svg, viz.el("div", { class: "bar" }, save), numbers);
   },
 
-  /** A line that stops where a number has no place, with a dot for each if they are few. */
+  /** A line with gaps where a number has no place, and a dot for each number if there are few. */
   series(nodes, one, across, up) {
     const style = viz.series(one.colour), places = one.x.map((x, i) => [across.at(viz.number(x)), up.at(viz.number(one.y[i]))]);
     const known = ([x, y]) => Number.isFinite(x) && Number.isFinite(y), parts = [[]];
@@ -237,7 +237,7 @@ const lecture = {
       { class: "point", style, cx: place[0], cy: place[1], r: 3.5 }, viz.svg("title", {}, `${one.name} at ${one.x[i]}: ${viz.format(one.y[i])}`))));
   },
 
-  /** Names at the ends of the lines, moved apart where they would meet. */
+  /** Names at the ends of the lines, moved apart where they would overlap. */
   keys(nodes, series, up) {
     const end = (one) => one.y.map((y) => up.at(viz.number(y))).filter(Number.isFinite).at(-1) ?? 252;
     const ends = series.map((one) => ({ one, y: end(one) })).sort((a, b) => a.y - b.y);
@@ -246,7 +246,7 @@ const lecture = {
     for (const { one, y } of ends) nodes.push(viz.svg("text", { class: "named", style: viz.series(one.colour), x: 532, y: y + 4 }, one.name));
   },
 
-  /** Places and round numbers. As in pictures, 0 is on a linear axis where it is near. */
+  /** Places and round numbers. As in pictures, a linear axis includes 0 if it is near. */
   axis(values, log, from, to) {
     const scale = log ? Math.log10 : (x) => x, shown = values.filter((v) => Number.isFinite(scale(v)));
     if (!shown.length) shown.push(1);

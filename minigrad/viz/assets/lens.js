@@ -1,13 +1,13 @@
-// The logit lens: a grid of layers and positions, the likeliest tokens of the cell that is pointed at, and curves over
-// the layers. Only the columns that are seen are drawn, so that a long text opens as fast as a short one.
+// The logit lens: a grid of layers and positions, the likeliest tokens of the cell under the pointer, and curves over
+// the layers. Only visible columns are drawn, so a long text opens as fast as a short one.
 
 const lens = {
   COLUMN: 80, // the width of a cell
-  EDGE: 24, // the height of what stands above and below the grid
+  EDGE: 24, // the height of the text above and below the grid
   WORDS: 12, // tokens of the text around a cell that the panel shows
-  MOST: 1600, // columns of the overview: of a longer text a column is several positions
+  MOST: 1600, // columns of the overview; in a longer text, a column is several positions
 
-  /** What colours a cell: its part (0 to 1) of the full colour, NaN for nothing; and what the ends mean. */
+  /** What colours a cell: its fraction (0 to 1) of the full colour, NaN for none; and the meaning of the ends. */
   measures: {
     likely: { name: "how likely its token is", ends: ["0 %", "100 %"], part: (i) => lens.likeliest(i) },
     chance: { name: "how likely the right token is", ends: ["0 %", "100 %"], part: (i) => lens.data.chances[i] },
@@ -23,7 +23,7 @@ const lens = {
     const numbers = (name, Kind) => viz.bytes(data[name], Kind), [rows, positions, count] = data.shape;
     lens.data = { ...data, rows, positions, count, ids: numbers("ids", Int32Array), ranks: numbers("ranks", Int32Array),
       ...Object.fromEntries(["probabilities", "entropy", "divergence", "chances"].map((name) => [name, numbers(name, Float32Array)])) };
-    lens.spaced = data.tokens.some((text) => /^[·␣]/.test(text)); // tokens have their spaces with them
+    lens.spaced = data.tokens.some((text) => /^[·␣]/.test(text)); // tokens include their spaces
     lens.farthest = lens.data.divergence.reduce((a, b) => (Number.isFinite(b) && b > a ? b : a), 1e-6);
     Object.assign(lens, { row: rows - 1, position: 0, pointed: null, measure: "likely", widths: new Map() });
     lens.height = Math.max(18, Math.min(26, Math.round(460 / rows)));
@@ -90,7 +90,7 @@ const lens = {
     lens.grid.addEventListener("pointerleave", () => lens.point(null));
     lens.grid.addEventListener("click", (event) => { const cell = at(event); if (cell) lens.choose(...cell); });
     lens.grid.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's own
+      if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's shortcuts
       const { data, row, position } = lens, end = data.positions - 1;
       const goal = { ArrowUp: [row + 1, position], ArrowDown: [row - 1, position], ArrowLeft: [row, position - 1],
         ArrowRight: [row, position + 1], Home: [row, 0], End: [row, end], PageUp: [row, position - 10], PageDown: [row, position + 10] }[event.key];
@@ -110,7 +110,7 @@ const lens = {
     lens.draw();
   },
 
-  /** Look at a cell; `seen`: bring it into the window, and say it aloud. */
+  /** Select a cell; `seen`: scroll it into view and announce it. */
   choose(row, position, seen = false) {
     lens.row = Math.max(0, Math.min(lens.data.rows - 1, row));
     lens.position = Math.max(0, Math.min(lens.data.positions - 1, position));
@@ -125,7 +125,7 @@ const lens = {
     lens.draw();
   },
 
-  /** The next token of the text, from the chosen one on and around, that has these letters. */
+  /** The next token that contains these letters, from the chosen one on, wrapping around. */
   seek(text) {
     const { data } = lens, wanted = text.trim().toLowerCase();
     for (let step = 1; wanted && step <= data.positions; step++) {
@@ -139,7 +139,7 @@ const lens = {
 
   // The grid --------------------------------------------------------------------------------------------------
 
-  /** Draw anew when the browser next does; `all`: the overview, too. */
+  /** Redraw in the browser's next frame; `all`: the overview too. */
   draw(all = false) {
     lens.everything ||= all;
     if (lens.waiting) return;
@@ -169,7 +169,7 @@ const lens = {
     lens.legend.replaceChildren(ends[0], viz.el("i"), ends[1]);
   },
 
-  /** What is drawn of the columns from `first` to before `end`. */
+  /** The drawing of the columns from `first` to before `end`. */
   columns(first, end, shift) {
     const { data, COLUMN, EDGE, height } = lens, { part } = lens.measures[lens.measure], nodes = [];
     lens.inks ||= Array.from({ length: 101 }, (_, i) => (i ? viz.onAccent(i / 100) : viz.colour("ink"))); // by opacity
@@ -209,7 +209,7 @@ const lens = {
     return lens.widths.get(key);
   },
 
-  /** The columns that are seen, with the names of the rows, as a picture of its own. */
+  /** The visible columns, with the names of the rows, as a separate picture. */
   saved() {
     const picture = viz.svg("svg", { class: "saved", width: 84 + lens.scroller.clientWidth, height: lens.grid.getAttribute("height") });
     const shifted = viz.svg("g", { transform: "translate(84 0)" }, [...lens.grid.cloneNode(true).childNodes]);
@@ -221,7 +221,7 @@ const lens = {
 
   // The whole text --------------------------------------------------------------------------------------------
 
-  /** All positions in a line of pixels each, and a frame around those in the grid; what is pressed is gone to. */
+  /** All positions, each in a line of pixels, and a frame around those in the grid; a press goes to a position. */
   overview() {
     const { data } = lens, columns = Math.min(data.positions, lens.MOST);
     const value = (k) => {

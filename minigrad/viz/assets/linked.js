@@ -1,16 +1,16 @@
 // Several views of one call on one page, each in a frame: attention, and a graph for each of its texts.
 "use strict";
 
-const WIDE = 1300; // pixels from which on both are seen at once
+const WIDE = 1300; // width in pixels from which both are visible
 
 /** `data`: the frames' pages as HTML, the attention's first, then the graphs'. */
 class Linked {
   constructor(data) {
     this.pages = data.frames;
-    this.frames = []; // by page, from when it is first seen
+    this.frames = []; // by page, created when first visible
     this.ready = new Set();
-    this.told = {}; // what attention and the graphs said of themselves
-    this.graph = 1; // the one that is seen
+    this.told = {}; // what attention and the graphs reported about themselves
+    this.graph = 1; // the visible one
     this.button = {};
     this.box = viz.el("div", { id: "views" });
     const ways = [["attention", "Attention"], ["both", "Both"], ["graph", "Graph"]];
@@ -30,7 +30,7 @@ class Linked {
     this.show(innerWidth < WIDE ? "attention" : "both");
   }
 
-  /** The frame of a page, made when it is asked for first. */
+  /** A page's frame, created on first use. */
   frame(page) {
     this.frames[page] ??= this.box.appendChild(viz.el("iframe", { srcdoc: this.pages[page],
       title: page ? "compute graph" : "attention", class: page ? "graph" : "attention" }));
@@ -44,7 +44,7 @@ class Linked {
     }
   }
 
-  /** Make sure that a view is seen. */
+  /** Make sure that a view is visible. */
   bring(which) { if (![which, "both"].includes(this.box.dataset.show)) this.show(which); }
 
   tell(page, message) { viz.link.tell(message, this.frames[page].contentWindow); }
@@ -64,7 +64,7 @@ class Linked {
     }
   }
 
-  /** A frame is there: it is told of the theme and of the others, and they of it. */
+  /** A frame has loaded: tell it about the theme and the others, and the others about it. */
   begin(page, { layers, modules }) {
     this.ready.add(page);
     this.tell(page, { theme: viz.theme.get() });
@@ -74,7 +74,7 @@ class Linked {
     for (const each of this.ready) this.tell(each, each ? { layers: of } : { modules: there });
   }
 
-  /** Another text of the beam: its graph. */
+  /** Show the graph of a different text in the beam. */
   choose(text) {
     const graph = Math.min(text + 1, this.pages.length - 1);
     if (graph === this.graph) return;

@@ -1,9 +1,9 @@
-// Around the pages in a notebook, once: tells each whether the notebook is light or dark (notebook.css knows), and gives
-// it the height that it asks for.
+// Around the pages in a notebook, once: tells each whether the notebook is light or dark (from notebook.css), and sets
+// the height that it requests.
 (() => {
   if (window.minigradPages) return;
   window.minigradPages = true;
-  const least = 160, most = 1000; // pixels: what is longer scrolls in its frame
+  const least = 160, most = 1000; // pixels; longer pages scroll in their frame
   const pages = () => [...document.querySelectorAll("iframe.minigrad-page")];
   const tell = (page) => {
     const scheme = getComputedStyle(page).colorScheme;

@@ -1,10 +1,10 @@
-// A plane of points, each a small picture with a label, and beside it what a network makes of the place that is
-// pointed at. The network is layers of weights, which the page itself evaluates.
+// A plane of points, each a small picture with a label, and beside it the output of a network for the place under
+// the pointer. The network consists of layers of weights, which the page itself evaluates.
 
 const plane = {
   EDGE: 16, // pixels between the points and the border
   SIDE: 24, // of a picture on the plane
-  CELL: 34, // of a picture where the whole plane is decoded
+  CELL: 34, // of a picture when the whole plane is decoded
   STEP: 8, // pixels that an arrow key moves
 
   /** Draws into a node. See Plane.data() in examples/lesson/blocks.py. */
@@ -51,7 +51,7 @@ const plane = {
 
   // The network -----------------------------------------------------------------------------------------------
 
-  /** What the layers make of a vector: y = f(W x + b), one after another. */
+  /** The layers' output for a vector: y = f(W x + b), one after another. */
   decode(network, vector) {
     let x = vector;
     for (const { weight, bias, after } of network) {
@@ -98,7 +98,7 @@ const plane = {
     plane.move(state, plane.code(state, inside(x, state.canvas.clientWidth), inside(y, state.canvas.clientHeight)));
   },
 
-  /** Decode a place, and tell of it and of the point next to it. */
+  /** Decode a place, and describe it and the nearest point. */
   move(state, code) {
     const { points, labels, only } = state;
     state.code = code;
@@ -155,7 +155,7 @@ const plane = {
     context.stroke();
   },
 
-  /** The pictures of the points, as far as there is room from the first on, and dots for the others. */
+  /** The points' pictures while there is room, from the first on, and dots for the others. */
   paintPoints(state, context) {
     const { labels, names, only, shape: [rows, columns] } = state, size = rows * columns, half = plane.SIDE / 2;
     const colours = names.map((_, n) => viz.rgb(`series-${n % 8}`)), taken = [];
@@ -173,7 +173,7 @@ const plane = {
     }
   },
 
-  /** What the network draws at the middle of each cell. */
+  /** The network's output at the middle of each cell. */
   paintEverywhere(state, context) {
     const { clientWidth: wide, clientHeight: high } = state.canvas, side = plane.CELL, colour = viz.rgb("ink");
     for (let x = 0; x < wide; x += side) for (let y = 0; y < high; y += side) {

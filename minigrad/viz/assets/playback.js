@@ -1,17 +1,17 @@
-// The page that plays a backward pass. At 0 nothing has run; then a step each; at the end, the leaves.
+// The page that plays a backward pass. At 0 nothing has run; then one step per node; at the end, the leaves.
 
 (async () => {
   const data = await viz.data(), root = document.getElementById("playback");
   const panel = new GraphPanel(data, (key) => visit(Number(key.slice(1))));
   const { steps, nodes, values } = data;
   const last = steps.length + 1, stepOf = new Map(steps.map((step, i) => [step.node, i + 1]));
-  const into = new Map(); // of each node or leaf: what was given to it, in order
+  const into = new Map(); // for each node or leaf: the gradients passed to it, in order
   steps.forEach((step) => step.deliveries.forEach((d) => {
     if (!into.has(d.target)) into.set(d.target, []);
     into.get(d.target).push({ ...d, from: step.node });
   }));
   const several = new Set(data.edges.filter(({ slot }) => slot).map(({ source }) => source)); // results
-  const MOST = 100; // parts of a sum that are listed
+  const MOST = 100; // maximum terms of a sum to list
   let now = 0, timer = null;
 
   // Names and numbers
@@ -23,14 +23,14 @@
   const quiet = (...text) => panel.quiet(...text);
   const aside = (...text) => panel.aside(...text);
 
-  /** A gradient that is one number; of more how long it is, or how many of its numbers are none. */
+  /** A gradient of one number; for more, its norm, or how many of its numbers are not finite. */
   function long(place) {
     const { shape: sizes, table } = values[place], { norm, wrong } = playbackDrawing.length(values[place]);
     if (!sizes.length && table && !wrong) return `g ${GraphPanel.number(table[0][0])}`;
     return wrong ? `${wrong} not finite` : `‖g‖ ${GraphPanel.number(norm)}`;
   }
 
-  /** Of an op with several results, which one it is. */
+  /** For an op with several results, which one it is. */
   const which = (id, slot, more = "") => (several.has(id) ? `result ${slot + 1}${more}` : "");
 
   function link(id) {
@@ -38,7 +38,7 @@
     return viz.el("button", { class: "link", type: "button", onclick: () => visit(id) }, called(id));
   }
 
-  /** Go to the step of a node; of a leaf, to the end. */
+  /** Go to a node's step; for a leaf, to the end. */
   function visit(id) { go(stepOf.get(id) ?? last); }
 
   // The drawing
@@ -65,7 +65,7 @@
 
   // A step
 
-  /** The key of an input's rule: of a variadic one "xs", of a Function "backward". */
+  /** The key of an input's rule: "xs" for a variadic input, "backward" for a Function. */
   function keyOf(op, input) { return [input, input.split(" ")[0], "backward"].find((key) => op.rules[key]); }
 
   function source(about, { file, line, text }) {
@@ -73,7 +73,7 @@
     return viz.el("div", { class: "rule" }, viz.el("p", {}, about, place), viz.el("pre", {}, text));
   }
 
-  /** What the rule reads besides the gradient. */
+  /** What the rule reads in addition to the gradient. */
   function kept(node) {
     const found = node.saved.filter((saved) => saved.name !== "kernel" && saved.node !== null);
     if (!found.length) return "";
@@ -85,7 +85,7 @@
     }));
   }
 
-  /** Where gradients came from: one in a line, several as a list. */
+  /** Where gradients came from: one on a line, several as a list. */
   function sources(given) {
     const told = (d) => ["from ", link(d.from), `, input ${d.input}`];
     if (given.length === 1) return viz.el("p", { class: "quiet" }, told(given[0]));
@@ -109,7 +109,7 @@
     return section("arrives", "Arrives: g", ...parts, changed(step.node));
   }
 
-  /** The program's hooks, for what arrives is then not what was given. */
+  /** The program's hooks, as the gradient that arrives may differ from the one passed. */
   function changed(id) {
     const { hooks } = nodes[id].attributes;
     return hooks ? quiet("Hooks of the program have seen it, and may have changed it: ", hooks) : "";
@@ -132,7 +132,7 @@
       viz.el("p", { class: `quiet state${waits ? " waits" : ""}` }, state));
   }
 
-  /** Which node it is: its op, what it makes, where, and how long its rules took. */
+  /** A node: its op, its result, its place, and how long its rules took. */
   function heading(step) {
     const node = nodes[step.node], op = opOf(node);
     const name = node.name && node.name !== op.name ? [aside(" makes "), node.name] : [];
@@ -143,7 +143,7 @@
       node.code ? viz.el("pre", {}, node.code) : "");
   }
 
-  /** The rules of what goes out: formula, source, and folded the kernel; and what they read besides g. */
+  /** The rules of outgoing gradients: formula, source, and (folded) the kernel; and what they read besides g. */
   function rulesOf(step) {
     const node = nodes[step.node], op = opOf(node), helpers = Object.values(op.helpers);
     const inputs = [...new Set(step.deliveries.map((d) => keyOf(op, d.input)))].filter(Boolean);
@@ -157,7 +157,7 @@
       settings(node, inputs.map((input) => op.rules[input].text).join(" ")), kept(node));
   }
 
-  /** The arguments that are no tensors, where the rules name them. */
+  /** The non-tensor arguments, if the rules name them. */
   function settings(node, text) {
     const words = new Set(text.match(/\w+/g)), notes = ["backward", "checkpoint", "hooks", "names"];
     const given = Object.entries(node.attributes).filter(([name]) => !notes.includes(name));
@@ -194,7 +194,7 @@
     ];
   }
 
-  /** A leaf's line; what it was made of is drawn when it is opened. */
+  /** A leaf's line; its parts are drawn when it is opened. */
   function leaf(id, given) {
     const told = viz.el("div"), { kind, gradient } = nodes[id];
     const fill = () => {
@@ -208,7 +208,7 @@
 
   // The controls
 
-  /** Go to a step by hand: what plays stops. */
+  /** Go to a step by hand, which stops the playback. */
   const take = (to) => { pause(); go(to); };
   const button = (id, title, text, onclick) => (
     viz.el("button", { id, type: "button", title, "aria-label": title, onclick }, text));
@@ -265,14 +265,14 @@
     const shown = now === 0 ? showStart() : now === last ? showEnd() : showStep(steps[now - 1]);
     const within = content.contains(document.activeElement);
     content.replaceChildren(...shown);
-    if (within) document.getElementById("name").focus(); // not lost with the link that was followed
+    if (within) document.getElementById("name").focus(); // so that it is not lost with the link that was followed
   }
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.matches("input, select, textarea")) return;
     const to = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: last }[event.key];
-    const presses = event.target.closest("button, summary, [role=button]"); // of these, the space bar
+    const presses = event.target.closest("button, summary, [role=button]"); // which the space bar presses
     if (to !== undefined) take(to);
     else if (event.key === " " && !presses) (timer ? pause : start)();
     else return;

@@ -1,10 +1,10 @@
-// The surroundings of one node, as graphs are drawn: above it what it reads, below it what reads its result. Gradients
-// go up.
+// The surroundings of one node, drawn like a graph: above it its inputs, below it the readers of its result. Gradients
+// flow upwards.
 
 const playbackDrawing = {
   WIDEST: 720, NARROWEST: 330, BOX: 50, MOST: 6,
 
-  /** A value's length as a vector, and how many of its numbers are not finite: these are left out of it. */
+  /** A value's norm, and how many of its numbers are not finite; the norm leaves these out. */
   length({ table, statistics }) {
     if (statistics) return { norm: viz.number(statistics.norm), wrong: statistics.nan };
     const all = table.flat().map(viz.number), finite = all.filter(Number.isFinite);
@@ -19,7 +19,7 @@ const playbackDrawing = {
   /**
    * inputs and readers: [{ title, told, kind, label, state, note, go }]: label and state are of their wires,
    * note stands over a box. state: "done" has carried a gradient, "wait" will, "none" never does.
-   * room: how wide it may be, in pixels.
+   * room: its maximum width in pixels.
    */
   draw(inputs, middle, readers, room) {
     const { WIDEST, NARROWEST, BOX } = playbackDrawing;
@@ -40,7 +40,7 @@ const playbackDrawing = {
       const wide = Math.min(r === 1 ? 260 : 200, WIDTH / row.length - 12);
       drawn.push(playbackDrawing.box(box, centres[r][i], places[r], wide, r === 1));
       if (r === 1) return;
-      const [from, to] = r === 0 ? [1, 0] : [2, 1]; // the rows that it goes between; one of them is the node
+      const [from, to] = r === 0 ? [1, 0] : [2, 1]; // the rows that the wire connects; one of them is the node
       const [x1, x2] = [from, to].map((at) => centres[at][at === 1 ? 0 : i]);
       const label = fits(box.label, WIDTH / row.length);
       const ends = [x1, places[from] - 1, x2, places[to] + BOX + 2];
@@ -52,7 +52,7 @@ const playbackDrawing = {
     }, viz.svg("defs", {}, ["done", "wait"].map(playbackDrawing.head)), wires, drawn);
   },
 
-  /** The head of an arrow. */
+  /** An arrowhead. */
   head(state) {
     const size = { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" };
     return viz.svg("marker", { id: `head-${state}`, class: state, ...size },
@@ -88,14 +88,14 @@ const playbackDrawing = {
     return viz.svg("g", { class: kind, ...act }, parts);
   },
 
-  /** A wire up, with its label on paper at a part of its way. */
+  /** An upward wire, with its label at a fraction of its length, on paper. */
   wire(box, x1, y1, x2, y2, part) {
     const middle = (y1 + y2) / 2, line = viz.svg("path", {
       class: `wire ${box.state}`, d: `M${x1} ${y1}C${x1} ${middle} ${x2} ${middle} ${x2} ${y2}`,
       "marker-end": box.state === "none" ? null : `url(#head-${box.state})`,
     });
     if (!box.label) return line;
-    const t = part, u = 1 - part; // a point of Bézier's curve
+    const t = part, u = 1 - part; // a point on a Bézier curve
     const at = (a, b, c, d) => u ** 3 * a + 3 * u * u * t * b + 3 * u * t * t * c + t ** 3 * d;
     const x = at(x1, x1, x2, x2), y = at(y1, middle, middle, y2), wide = 6.3 * box.label.length + 10;
     return viz.svg("g", {}, line,

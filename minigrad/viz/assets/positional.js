@@ -1,9 +1,9 @@
 // Sinusoidal positions: a heat map to point at, one pair of dimensions as curves, and the numbers as a table.
 
 const positional = {
-  ROWS: 12, COLUMNS: 16, // of the table: more is in the heat map
-  NAMED: 48, // positions up to which each has its name
-  WAVES: 60, // that are drawn side by side, at most: more could not be told apart
+  ROWS: 12, COLUMNS: 16, // of the table; the heat map has more
+  NAMED: 48, // maximum positions for which each one has its name
+  WAVES: 60, // maximum waves to draw side by side; more could not be told apart
 
   /** Draws into a node: {length, width, tokens, values: float32 in base 64}. */
   draw(parent, data) {
@@ -66,7 +66,7 @@ const positional = {
       told);
   },
 
-  /** Where there are more positions than pixels, means of neighbours: a few rows would look like slow waves. */
+  /** With more positions than pixels, means of neighbours: sampled rows would look like slow waves. */
   means({ values, length, width }, rows) {
     if (rows === length) return values;
     const found = new Float32Array(rows * width);
@@ -82,7 +82,7 @@ const positional = {
   walk(event, state) {
     const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
     const step = steps[event.key];
-    if (!step || event.ctrlKey || event.metaKey || event.altKey) return; // those are the browser's own
+    if (!step || event.ctrlKey || event.metaKey || event.altKey) return; // those are the browser's shortcuts
     event.preventDefault();
     positional.choose(state, state.row + step[0], state.column + step[1]);
   },
@@ -104,7 +104,7 @@ const positional = {
       viz.el("div", { class: "bar" }, viz.el("label", {}, slider), sine, cosine, save), plot);
   },
 
-  /** The positions that the curves are drawn over: all, or of very many, those around the one looked at. */
+  /** The positions that the curves cover: all, or if there are very many, those around the selected one. */
   range(state, wave) {
     const last = Math.max(1, state.length - 1), span = Math.min(last, positional.WAVES * wave);
     return [Math.max(0, Math.min(state.row - span / 2, last - span)), span];
@@ -159,7 +159,7 @@ const positional = {
         viz.el("table", {}, viz.el("thead", {}, viz.el("tr", {}, viz.el("th"), head)), state.parts.body)));
   },
 
-  /** Look at one number: in the heat map, in the curves and in the table. */
+  /** Select one number in the heat map, the curves and the table. */
   choose(state, row, column) {
     state.row = Math.max(0, Math.min(state.length - 1, row));
     state.column = Math.max(0, Math.min(state.width - 1, column));

@@ -1,15 +1,15 @@
-// A piano roll: time to the right, pitch upwards, a colour for each track. It scrolls, plays, and shows what a note looked
-// at when a model chose it.
+// A piano roll: time to the right, pitch upwards, a colour for each track. It scrolls, plays, and shows what a note
+// attended to when a model chose it.
 
 const roll = {
   RULER: 34, // the height of the time line
-  NAMES: 30, KEYS: 30, // the width of the names of keys, and of keys
+  NAMES: 30, KEYS: 30, // the widths of key names and keys
   PAD: 12, // before the first and after the last note
-  TALL: 420, // of all rows together, as far as a row is neither flatter nor taller than this
+  TALL: 420, // of all rows together, within these limits for a row
   ROW: [5, 18],
   MOST: 800, // pixels a second
-  LONGEST: 8e6, // pixels in all: browsers end at some 17 million
-  AGO: 1, // seconds for which a note that was struck and sounds shows its arcs
+  LONGEST: 8e6, // pixels in total; browsers stop at about 17 million
+  AGO: 1, // seconds for which a sounding note shows its arcs after it was struck
   SHORTCUTS: [["Space", "play, pause"], ["← →", "the note before, the next note"], ["↑ ↓", "the next higher or lower note at the same time"],
     ["Home End", "the first, the last note"], ["PageUp PageDown", "10 seconds back, 10 seconds on"], ["Enter", "play from the note"],
     ["Escape", "choose no note"], ["+ −", "closer, farther"], ["0", "all of it"], ["Ctrl+wheel ⌘+wheel", "closer, farther"], ["Shift+wheel", "scroll"]],
@@ -20,7 +20,7 @@ const roll = {
     const music = { ...data, ...Object.fromEntries(Object.entries(numbers).map(([name, Kind]) => [name, viz.bytes(data[name], Kind)])) };
     music.count = music.pitches.length;
     music.reach = new Float32Array(music.count);
-    music.places = new Int32Array(music.count); // of each note in the order
+    music.places = new Int32Array(music.count); // each note's place in the order
     let latest = 0;
     music.order.forEach((note, i) => {
       music.reach[i] = latest = Math.max(latest, music.ends[note]);
@@ -109,7 +109,7 @@ const roll = {
     return viz.el("span", { class: "group" }, viz.el("label", { for: id }, name), input, told);
   },
 
-  /** The choice of the time line's unit, where bars are known. */
+  /** The choice of the timeline's unit, if bars are known. */
   axis() {
     if (!roll.music.bars.length) return "";
     const options = ["seconds", "bars"].map((name) => viz.el("option", { value: name, selected: name === roll.measure }, name === "bars" ? "bars of 4/4" : name));
@@ -117,7 +117,7 @@ const roll = {
     return select;
   },
 
-  /** A switch for each track: whether it is heard. */
+  /** A switch for each track that mutes it. */
   legend() {
     const { names } = roll.music;
     if (names.length < 2) return "";
@@ -142,7 +142,7 @@ const roll = {
   seen() { return [roll.seconds(0), roll.seconds(roll.size.wide)]; },
   least() { return (roll.size.wide - 2 * roll.PAD) / roll.music.seconds; },
 
-  /** Fit the window; `all`: show the whole music. At first 16 seconds are seen, of a narrow window less, or all of a short piece. */
+  /** Fit the window; `all`: show the whole music. At first it shows 16 seconds, less if narrow, or all of a short piece. */
   fit(all = false) {
     const wide = roll.scroller.clientWidth;
     if (!wide) return;
@@ -158,7 +158,7 @@ const roll = {
     roll.wide.style.width = `${Math.max(Math.ceil(2 * roll.PAD + music.seconds * roll.scale), 1)}px`;
   },
 
-  /** Zoom; what is at a place stays there: by default the playhead, else the middle. */
+  /** Zoom around a place, which stays there: by default the playhead, else the middle. */
   zoom(factor, x = null) {
     const head = roll.x(roll.transport.position);
     const fixed = x ?? (head >= 0 && head <= roll.size.wide ? head : roll.size.wide / 2), seconds = roll.seconds(fixed);
@@ -167,19 +167,19 @@ const roll = {
     roll.draw(true);
   },
 
-  /** Scroll, as no person has. */
+  /** Scroll without the user. */
   scroll(left) {
     roll.scroller.scrollLeft = left;
     roll.own = roll.scroller.scrollLeft;
   },
 
-  /** Bring a time into the window. */
+  /** Scroll a time into the window. */
   bring(seconds, part = .3) {
     const x = roll.x(seconds), { wide } = roll.size;
     if (x < 8 || x > wide - 40) roll.scroll(roll.scroller.scrollLeft + x - part * wide);
   },
 
-  /** The note at a place of the window, or null: the one above the others, or one that is near. */
+  /** The note at a place in the window, or null: the topmost one, or one nearby. */
   at(x, y) {
     const { music } = roll, pitch = music.span[1] - Math.floor((y - roll.RULER) / roll.row), near = 3 / roll.scale;
     const seconds = roll.seconds(x);
@@ -197,7 +197,7 @@ const roll = {
 
   listen() {
     const { window: area, scroller, map } = roll;
-    let drag = null; // where a press began, what it moves, and whether it has moved
+    let drag = null; // where the press began, what it moves, and whether it has moved
     const place = (event) => {
       const box = area.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top];
@@ -246,7 +246,7 @@ const roll = {
     event.preventDefault();
   },
 
-  /** What a key does in the roll; false for one that does nothing. */
+  /** Handle a key in the roll; returns false for a key that does nothing. */
   walk(key) {
     const { music, chosen, transport } = roll, last = music.count - 1;
     const place = chosen === null ? -1 : music.places[chosen], to = (i) => roll.choose(music.order[Math.max(0, Math.min(i, last))], true);
@@ -262,7 +262,7 @@ const roll = {
     return key in acts;
   },
 
-  /** To the next higher or lower note of those that sound when the chosen one begins. */
+  /** Go to the next higher or lower note among those that sound when the chosen one begins. */
   climb(step) {
     const { music, chosen } = roll;
     if (chosen === null) return;
@@ -290,13 +290,13 @@ const roll = {
     roll.draw();
   },
 
-  /** A note of the list, which is pointed at there. */
+  /** A note under the pointer in the list. */
   light(note) {
     roll.lit = note;
     roll.draw();
   },
 
-  /** Look at a note; `seen`: bring it into the window, and say it aloud. */
+  /** Select a note; `seen`: scroll it into the window and announce it. */
   choose(note, seen = false) {
     roll.chosen = note;
     roll.lit = null;
@@ -309,7 +309,7 @@ const roll = {
     roll.draw();
   },
 
-  /** The notes whose arcs are drawn: the one looked at, else while it plays those just struck. */
+  /** The notes whose arcs are drawn: the selected one, else, during playback, those just struck. */
   looking() {
     const { music, transport, AGO } = roll, note = roll.pointed ?? roll.chosen, notes = note === null ? [] : [note];
     if (!roll.live.checked || !transport.playing) return notes;
@@ -323,7 +323,7 @@ const roll = {
     return `${roll.clock(starts[note], 1)} to ${roll.clock(ends[note], 1)}, ${track}velocity ${velocities[note]}`;
   },
 
-  /** The panel: the note, and what it looked at. */
+  /** The panel: the note, and what it attended to. */
   show() {
     const note = roll.pointed ?? roll.chosen;
     if (note === null) {
@@ -337,7 +337,7 @@ const roll = {
 
   // Drawing ---------------------------------------------------------------------------------------------------
 
-  /** Playing has begun or ended, or is elsewhere. */
+  /** Playback has begun, ended or jumped. */
   changed() {
     const { transport } = roll, play = document.getElementById("play");
     play.textContent = transport.playing ? "Pause" : "Play";
@@ -345,7 +345,7 @@ const roll = {
     roll.draw();
   },
 
-  /** Draw anew when the browser next does; `all`: the notes as well, not only what is in front of them. */
+  /** Redraw in the browser's next frame; `all`: the notes too, not only what is in front of them. */
   draw(all = false) {
     roll.everything ||= all;
     if (roll.waiting) return;

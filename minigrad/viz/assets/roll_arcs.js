@@ -1,4 +1,4 @@
-// What a note looked at when it was chosen: arcs to earlier notes, and the same as a list.
+// What a note attended to when it was chosen: arcs to earlier notes, and the same as a list.
 
 class RollArcs {
   /** See `_attention` in piano_roll/view.py. */
@@ -7,12 +7,12 @@ class RollArcs {
     this.notes = viz.bytes(notes, Int32Array);
     this.weights = viz.bytes(weights, Uint16Array);
     this.layer = 0;
-    this.head = heads; // behind the heads stands their mean
+    this.head = heads; // the mean comes after the heads
   }
 
   get whose() { return `layer ${this.layer}, ${this.head === this.heads ? "all heads" : `head ${this.head}`}`; }
 
-  /** Pairs of an earlier note and its weight, the largest first. */
+  /** Pairs of an earlier note and its weight, largest first. */
   of(note) {
     const start = ((this.layer * (this.heads + 1) + this.head) * this.count + note) * this.kept, pairs = [];
     for (let i = start; i < start + this.kept && this.notes[i] >= 0; i++) {
@@ -26,7 +26,7 @@ class RollArcs {
     return `${(100 * weight).toFixed(weight < .0995 ? 1 : 0)} %`;
   }
 
-  /** Draw them, the thicker and darker the larger the part of the largest; `place(note)` is where one begins. */
+  /** Draw the arcs, thicker and darker for weights closer to the largest; `place(note)` is where one begins. */
   draw(context, note, place, colour) {
     const pairs = this.of(note), [x, y] = place(note), most = Math.max(...pairs.map(([, weight]) => weight));
     context.strokeStyle = colour;
@@ -58,7 +58,7 @@ class RollArcs {
     ];
   }
 
-  /** The list of what a note looked at. */
+  /** The list of notes that a note attended to. */
   list(note) {
     const pairs = this.of(note), most = pairs.length === this.kept ? "most at" : "at";
     if (!pairs.length) return [viz.el("p", { class: "quiet" }, `In ${this.whose}, it looked at no earlier note.`)];

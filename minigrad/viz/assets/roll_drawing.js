@@ -1,8 +1,8 @@
-// The canvases of a piano roll: notes, which stay until the view moves, and above them what changes while it plays.
+// The canvases of a piano roll: notes, which stay until the view moves, and above them what changes during playback.
 
 const rollDrawing = {
   MOST: 1200, // columns of the overview
-  DENSE: 10000, // notes in the window from which on they are set pixel by pixel
+  DENSE: 10000, // minimum notes in the window for drawing them pixel by pixel
 
   /** A canvas of a size in CSS pixels, and its context in these units. */
   sized(canvas, wide, high) {
@@ -24,7 +24,7 @@ const rollDrawing = {
 
   black(pitch) { return [1, 3, 6, 8, 10].includes(pitch % 12); },
 
-  /** The steps of the time line that leave 64 pixels between two marks, as [seconds, text]; only those in the window. */
+  /** The timeline's marks, at least 64 pixels apart, as [seconds, text]; only those in the window. */
   marks(from, until) {
     const room = 64 / roll.scale, { bars } = roll.music;
     if (roll.measure === "bars") {
@@ -39,7 +39,7 @@ const rollDrawing = {
     return marks;
   },
 
-  /** Rows, lines and notes of what is in the window. */
+  /** The rows, lines and notes in the window. */
   notes(canvas) {
     const { music, RULER } = roll, { wide, high } = roll.size, context = rollDrawing.sized(canvas, wide, high);
     const { ink, quiet, line, series, family } = roll.colours, [low, top] = music.span, [from, until] = roll.seen();
@@ -70,7 +70,7 @@ const rollDrawing = {
     context.globalAlpha = 1;
   },
 
-  /** Very many notes: so many rectangles are too slow to draw one after another. */
+  /** Very many notes, which are too slow to draw as rectangles one after another. */
   dense(context, { width, height }, notes, strength) {
     const ratio = devicePixelRatio || 1, image = new ImageData(width, height), pixels = new Uint32Array(image.data.buffer);
     const shades = roll.colours.series.map((_, i) => viz.rgb(`series-${i}`)).map(([r, g, b]) => (b << 16) | (g << 8) | r);
@@ -88,7 +88,7 @@ const rollDrawing = {
     context.drawImage(roll.scratch, 0, 0, width / ratio, height / ratio);
   },
 
-  /** All notes that sound between two times, in their order. */
+  /** All notes that sound between two times, in order. */
   each(from, until, act) {
     const { order, starts, ends, reach } = roll.music;
     for (let i = RollTransport.first(order.length, (k) => reach[k] >= from); i < order.length; i++) {
@@ -103,7 +103,7 @@ const rollDrawing = {
     return [x, roll.y(pitches[note]) + .5, Math.max((ends[note] - starts[note]) * roll.scale - .5, 1.5), roll.row - 1];
   },
 
-  /** What changes: notes that sound, arcs, the chosen note, and the playhead. Returns the tracks of the keys that are down. */
+  /** What changes: notes that sound, arcs, the chosen note, and the playhead. Returns the tracks of pressed keys. */
   front(canvas) {
     const { music, transport, RULER } = roll, { wide, high } = roll.size, context = rollDrawing.sized(canvas, wide, high);
     const { ink, accent, series } = roll.colours, at = transport.position, down = new Map();
@@ -140,7 +140,7 @@ const rollDrawing = {
     context.strokeRect(x - .5, y - .5, w + 1, h + 1);
   },
 
-  /** The keys of a piano, as far as there are notes; those that are down have the colour of their track. */
+  /** A piano's keys over the range of the notes; pressed ones have their track's colour. */
   keys(canvas, down) {
     const { KEYS, NAMES, music } = roll, context = rollDrawing.sized(canvas, NAMES + KEYS, roll.size.high);
     const { quiet, line, keys: [white, blackened], series, family } = roll.colours, [low, top] = music.span;
@@ -159,7 +159,7 @@ const rollDrawing = {
     }
   },
 
-  /** All notes in a strip: a column is some part of the time. */
+  /** All notes in a strip; a column is a fraction of the time. */
   overview(canvas) {
     const { music } = roll, [low, top] = music.span, wide = rollDrawing.MOST, high = 3 * (top - low + 1);
     Object.assign(canvas, { width: wide, height: high });

@@ -1,13 +1,13 @@
-// A small piano: each pitch is a sum of a few decaying harmonics, computed once, and each note plays it with an envelope
-// of its own. It asks nobody for samples.
+// A small piano: each pitch is a sum of a few decaying harmonics, computed once, and each note plays it with its own
+// envelope. It needs no recorded samples.
 
 const rollTone = {
-  RATE: 32000, // samples a second: MIDI's highest pitch has 12.5 kHz
+  RATE: 32000, // samples per second; MIDI's highest pitch has 12.5 kHz
   HARMONICS: 10,
 
   /**
    * A pitch as samples between -1 and 1. A harmonic is a decaying sine, s(n) = 2 r cos(w) s(n - 1) - r² s(n - 2); the
-   * higher ones are weaker, die away sooner, and lie a little too high, as those of a stiff string do.
+   * higher ones are weaker, decay faster, and are slightly sharp, like those of a stiff string.
    */
   samples(pitch) {
     const { RATE } = rollTone, base = 440 * 2 ** ((pitch - 69) / 12);
@@ -17,7 +17,7 @@ const rollTone = {
       const angle = 2 * Math.PI * k * base * Math.sqrt(1 + .0004 * k * k) / RATE;
       if (k > 1 && angle > .9 * Math.PI) break;
       const fade = Math.exp(-(1 + .45 * (k - 1)) / (RATE * decay)), turn = 2 * fade * Math.cos(angle);
-      const damp = fade * fade, end = Math.min(samples.length, Math.ceil(-9 / Math.log(fade))); // e⁻⁹ is not heard
+      const damp = fade * fade, end = Math.min(samples.length, Math.ceil(-9 / Math.log(fade))); // e⁻⁹ is inaudible
       for (let n = 1, last = 0, value = k ** -1.3 * fade * Math.sin(angle); n < end; n++) {
         samples[n] += value;
         const next = turn * value - damp * last;
@@ -44,9 +44,9 @@ class RollSound {
     const compressor = context.createDynamicsCompressor(); // many notes at once are not much louder than one
     Object.entries({ threshold: -20, knee: 12, ratio: 8, attack: .004, release: .25 }).forEach(([name, value]) => { compressor[name].value = value; });
     this.master = context.createGain();
-    const limiter = context.createWaveShaper(); // what is still too loud is rounded off, not cut
+    const limiter = context.createWaveShaper(); // peaks that are still too loud are rounded off, not clipped
     limiter.curve = Float32Array.from({ length: 2049 }, (_, i) => RollSound.limited((i - 1024) / 512));
-    const half = context.createGain(); // the curve is for numbers from -2 to 2
+    const half = context.createGain(); // the curve covers -2 to 2
     half.gain.value = .5;
     [this.bus, compressor, this.master, half, limiter, context.destination].reduce((from, to) => (from.connect(to), to));
     this.loudness = loudness;
@@ -69,8 +69,8 @@ class RollSound {
   }
 
   /**
-   * Plays a note at a time of the context's clock, for `length` seconds of it; `offset`: so many seconds of it have gone
-   * by already.
+   * Plays a note at a time on the context's clock, for `length` seconds; `offset`: how many seconds of the note have
+   * already passed.
    */
   strike(pitch, velocity, when, length, offset = 0) {
     const { context } = this, tone = this.tone(pitch);
@@ -89,7 +89,7 @@ class RollSound {
     source.onended = () => { this.voices.delete(voice); gain.disconnect(); };
   }
 
-  /** No note sounds any more, and none that was to come will. */
+  /** Stop all sounding notes, and cancel pending ones. */
   silence() {
     const now = this.context.currentTime;
     for (const { source, gain } of this.voices) {
@@ -101,4 +101,4 @@ class RollSound {
   }
 }
 
-RollSound.MOST = 256; // voices: more could not be told apart
+RollSound.MOST = 256; // voices; more could not be told apart

@@ -1,4 +1,4 @@
-// The page of a piano roll begins.
+// Starts the page of a piano roll.
 
 {
   const main = document.getElementById("roll");

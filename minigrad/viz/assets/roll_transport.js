@@ -1,9 +1,9 @@
-// Where the music is, and what is to sound next. Notes are handed to the audio clock some time ahead, so that a busy page
-// or one in the background does not stumble.
+// The music's position, and what sounds next. Notes are scheduled on the audio clock ahead of time, so that a busy or
+// background page does not stutter.
 
 class RollTransport {
   /**
-   * `music`: the notes as arrays, `order` by time, `seconds` in all, and `reach`, when all notes up to a place of the order
+   * `music`: the notes as arrays, `order` by time, `seconds` in total, and `reach`, when all notes up to a place in order
    * have ended. `heard(note)`: whether it is to sound. `changed()` is called when playing begins or ends.
    */
   constructor(music, heard, changed) {
@@ -13,10 +13,10 @@ class RollTransport {
     this.volume = .8;
   }
 
-  /** The clock that notes are struck by; without sound the page's own. */
+  /** The clock that notes follow; without sound, the page's own. */
   get now() { return this.sound ? this.sound.context.currentTime : performance.now() / 1000; }
 
-  /** Where the music is, in its own seconds. */
+  /** The music's position, in its own seconds. */
   get position() {
     if (!this.playing) return this.at;
     return Math.min(Math.max(this.at, this.at + (this.now - this.since) * this.pace), this.music.seconds);
@@ -26,7 +26,7 @@ class RollTransport {
     if (this.playing) return;
     if (this.at >= this.music.seconds) this.at = 0;
     this.playing = true;
-    this.since = Infinity; // it has not begun
+    this.since = Infinity; // it has not begun yet
     this.changed();
     clearTimeout(this.rest);
     if (!this.sound && window.AudioContext) this.sound = new RollSound(new AudioContext(), this.volume);
@@ -34,7 +34,7 @@ class RollTransport {
     if (this.playing && !this.timer) this.begin();
   }
 
-  /** From the present place on: also what began before it and still sounds. */
+  /** Play from the current position on, including notes that began earlier and still sound. */
   begin() {
     const { order, starts, ends, pitches, reach } = this.music, until = this.at + RollTransport.AHEAD * this.pace;
     let i = RollTransport.first(order.length, (k) => reach[k] > this.at);
@@ -54,7 +54,7 @@ class RollTransport {
     if (this.position >= seconds) this.halt(true);
   }
 
-  /** Hand a note to the clock; what has gone by of one that has begun is left out. */
+  /** Schedule a note on the clock; the elapsed part of a note that has begun is left out. */
   strike(note) {
     const { starts, ends, pitches, velocities } = this.music;
     if (!this.sound || !this.heard(note)) return;
@@ -62,7 +62,7 @@ class RollTransport {
     this.sound.strike(pitches[note], velocities[note], when, (ends[note] - begin) / this.pace, (begin - starts[note]) / this.pace);
   }
 
-  /** Stay here; `ring`: notes that sound die away by themselves. */
+  /** Pause here; `ring`: let sounding notes decay by themselves. */
   halt(ring = false) {
     if (!this.playing) return;
     this.at = this.position;
@@ -90,7 +90,7 @@ class RollTransport {
     if (this.sound) this.sound.loudness = part;
   }
 
-  /** Change something, and go on from there. */
+  /** Change something, and continue from there. */
   anew(change) {
     const going = this.playing && this.timer;
     if (going) {
@@ -104,7 +104,7 @@ class RollTransport {
     this.changed();
   }
 
-  /** The first place below `count` for which it is true, and from there on always; else `count`. */
+  /** The first place below `count` from which on the condition holds; else `count`. */
   static first(count, is) {
     let low = 0, high = count;
     while (low < high) {
@@ -116,6 +116,6 @@ class RollTransport {
   }
 }
 
-RollTransport.AHEAD = 1.5; // seconds of the clock: timers of a page in the background come once in a second
+RollTransport.AHEAD = 1.5; // seconds on the clock; a background page's timers fire once per second
 RollTransport.LEAD = .08; // seconds before the first note
 RollTransport.EVERY = 200; // milliseconds

@@ -1,4 +1,4 @@
-// The page of trainings: curves of several runs with one axis, and beside them what belongs to a step.
+// The page of training runs: curves of several runs on one axis, and beside them the contents of a step.
 
 (async () => {
   const data = await viz.data(), root = document.getElementById("training");
@@ -11,7 +11,7 @@
   const look = {
     runs: data.runs, charts: [], hidden: new Set(), over: "step", smoothing: 0,
     zoom: null, at: null, looked: null, picked: null, drag: null,
-    /** From where to where: what is zoomed into, else everything. */
+    /** The range: the zoomed part, else everything. */
     range() { return this.zoom ?? this.whole(); },
     whole() {
       let low = Infinity, high = -Infinity;
@@ -25,7 +25,7 @@
       if (low >= 0 && low < 0.1 * high) low = 0;
       return low < high ? [low, high] : [low - 1, high + 1];
     },
-    /** A series' values as they stand in front. */
+    /** A series' values as shown in front. */
     smoothed(s) {
       if (!this.smoothing || s.evaluated || UNSMOOTHED.has(s.name)) return s.values;
       if (s.width !== this.smoothing) {
@@ -42,7 +42,7 @@
   // The controls
 
   const last = Math.max(1, ...series.map((s) => s.places.step?.at(-1) ?? 0));
-  const parts = [0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08]; // of all steps
+  const parts = [0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08]; // fractions of all steps
   const widths = parts.map((part) => Number((part * last).toPrecision(2)));
   const smoothed = viz.el("output", { for: "smoothing" }, "off");
   const smoothing = viz.el("input", {
@@ -108,7 +108,7 @@
     draw();
   }
 
-  /** The place on the present axis of the step that is looked at beside the charts, and the other way. */
+  /** The place on the current axis of the step that is shown beside the charts, and vice versa. */
   let step = null;
   function between(value, from, to) {
     const own = series.find((s) => s.run === panel.track.run && s.places[from]?.length && s.places[to]);
@@ -154,7 +154,7 @@
     svg.addEventListener("blur", () => { look.at = null; mark(); });
     svg.addEventListener("keydown", (event) => {
       const x = chart.shown[0]?.places[look.over];
-      if (!x?.length || event.ctrlKey || event.metaKey || event.altKey) return; // those are the browser's own
+      if (!x?.length || event.ctrlKey || event.metaKey || event.altKey) return; // those are the browser's shortcuts
       const last = x.length - 1, many = event.shiftKey ? 10 : 1;
       const i = look.at === null ? last : curves.nearest(x, look.at), on = look.at === null ? i : i + many;
       const to = { ArrowRight: on, ArrowLeft: i - many, Home: 0, End: last }[event.key];
@@ -173,7 +173,7 @@
     });
   }
 
-  /** All charts in one drawing, with their names and the runs', as a file. */
+  /** All charts in one drawing, with their names and those of the runs, as a file. */
   function saveAll() {
     const box = document.getElementById("charts").getBoundingClientRect(), edge = 12, wide = 160, tall = 18;
     const shown = data.runs.map((run, i) => i).filter((i) => data.runs.length > 1 && !look.hidden.has(i));

@@ -3,11 +3,11 @@
 const curves = {
   SMALL: 46, // pixels left of a chart's field
   HEIGHT: 190, // of a chart among others,
-  TALLEST: 420, // and the most of one that stands alone
-  ENDS: [-1, 0, 1, 100], // of what many quantities can be: the margins of an axis do not pass them
-  FEW: 4, // values that stand beside a chart's name
+  TALLEST: 420, // and the maximum for a single chart
+  ENDS: [-1, 0, 1, 100], // of many quantities' ranges: an axis's margins do not exceed them
+  FEW: 4, // maximum values next to a chart's name
 
-  /** Means of y weighed by exp(−|distance in x| / width), from both sides; NaN has no weight. */
+  /** Means of y weighted by exp(−|distance in x| / width), from both sides; NaN has no weight. */
   smooth(x, y, width) {
     const n = y.length;
     if (width <= 0 || n < 3) return y;
@@ -21,7 +21,7 @@ const curves = {
       weight[i] = b;
     }
     a = b = 0;
-    for (let i = n - 1; i >= 0; i--) { // what comes after a point: the point itself has been counted
+    for (let i = n - 1; i >= 0; i--) { // what comes after a point, which itself has been counted
       const known = Number.isFinite(y[i]);
       total[i] += a;
       weight[i] += b;
@@ -32,7 +32,7 @@ const curves = {
     return y.map((value, i) => (Number.isFinite(value) ? total[i] / weight[i] : value));
   },
 
-  /** The first place in x, ascending, that is not before a value. */
+  /** The first place in x (ascending) that is not before a value. */
   place(x, value) {
     let low = 0, high = x.length;
     while (low < high) {
@@ -48,7 +48,7 @@ const curves = {
     return i === x.length || value - x[i - 1] <= x[i] - value ? i - 1 : i;
   },
 
-  /** Which points between two draw the same curve: in each pixel first, last, least, greatest, and a gap. */
+  /** The points within a range that draw the same curve: each pixel's first, last, least and greatest, and gaps. */
   thin(x, y, begin, end, low, high, cells) {
     const kept = [];
     if (end - begin <= 4 * cells) {
@@ -116,7 +116,7 @@ const curves = {
     return [start, Math.min(high + margin, end)];
   },
 
-  /** From the ninth run on, colours come again, with dashes. */
+  /** From the ninth run on, colours repeat, with dashes. */
   dash(run) { return run < 8 ? null : `${2 + 3 * Math.floor(run / 8)} 2`; },
 
   /** A number on an axis. */
@@ -130,10 +130,10 @@ const curves = {
     return curves.grouped(Number(value.toPrecision(6)));
   },
 
-  /** With commas between thousands. */
+  /** A number with commas between thousands. */
   grouped(value) { return value.toLocaleString("en-US", { maximumFractionDigits: 12 }); },
 
-  /** A value that was measured: 6 digits that count. */
+  /** A measured value, with 6 significant digits. */
   exact(value) {
     if (!Number.isFinite(value)) return Number.isNaN(value) ? "not a number" : value > 0 ? "∞" : "−∞";
     const size = Math.abs(value);
@@ -151,7 +151,7 @@ const curves = {
   },
 };
 
-/** A chart of one quantity: all runs' series of a name. `look` is the page's state, which it reads. */
+/** A chart of one quantity: all runs' series with a name. `look` is the page's state, which it reads. */
 class TrainingChart {
   constructor(name, series, look) {
     Object.assign(this, { name, series, look });
@@ -173,10 +173,10 @@ class TrainingChart {
       viz.el("figcaption", {}, viz.el("h2", {}, name), this.values, this.toggle), this.svg, this.tip);
   }
 
-  /** The series that are shown: of runs that are not hidden, with the axis that is chosen. */
+  /** The visible series: of runs that are not hidden, on the chosen axis. */
   get shown() { return this.series.filter((s) => !this.look.hidden.has(s.run) && s.places[this.look.over]); }
 
-  /** How wide the field is. */
+  /** The width of the field. */
   get wide() { return this.right - curves.SMALL; }
 
   x(value) {
@@ -195,7 +195,7 @@ class TrainingChart {
     return this.bottom - (this.log ? Math.log(value / a) / Math.log(b / a) : (value - a) / (b - a)) * span;
   }
 
-  /** Everything anew: after a change of what is shown, or of the width. */
+  /** Redraw everything after a change of content or width. */
   draw() {
     const width = Math.max(this.figure.clientWidth, 160), alone = this.look.charts.length === 1;
     this.height = alone ? Math.max(curves.HEIGHT, Math.min(0.45 * width, curves.TALLEST)) : curves.HEIGHT;
@@ -219,7 +219,7 @@ class TrainingChart {
     this.mark();
   }
 
-  /** What of a series is visible, and its least and greatest values there. */
+  /** The visible part of a series, and its least and greatest values there. */
   part(series) {
     const x = series.places[this.look.over], [from, to] = this.range;
     const begin = Math.max(curves.place(x, from) - 1, 0), end = Math.min(curves.place(x, to) + 2, x.length);
@@ -250,7 +250,7 @@ class TrainingChart {
     return [viz.svg("g", own, ...drawn), ...this.crosses(series, x, begin, end)];
   }
 
-  /** Evaluations: a dot each, a ring for the best. */
+  /** Evaluations: a dot for each, a ring for the best. */
   dots(series, x, begin, end) {
     const found = [], best = series.best.at(-1);
     for (let i = begin; i < end; i++) {
@@ -273,7 +273,7 @@ class TrainingChart {
     return text;
   }
 
-  /** At the foot, where values are not finite numbers: a cross, and a line as far as they go on. */
+  /** At the bottom, where values are not finite: a cross, and a line for as long as they continue. */
   crosses(series, x, begin, end) {
     const found = [], y = this.bottom - 4;
     for (let i = begin; i < end; i++) {
@@ -314,7 +314,7 @@ class TrainingChart {
     return drawn;
   }
 
-  /** The cross-hair, the step that is chosen beside the charts, and the values that belong to them. */
+  /** The crosshair, the step chosen beside the charts, and the values of both. */
   mark() {
     if (!this.marks) return;
     const { at, picked, drag } = this.look, made = [], told = [];
@@ -351,7 +351,7 @@ class TrainingChart {
     }, curves.exact(value));
   }
 
-  /** The values beside the name; many, in a list over the chart that is pointed at. */
+  /** The values next to the name; if there are many, in a list over the chart under the pointer. */
   tell(told) {
     const few = told.length <= curves.FEW, { at, looked } = this.look;
     this.values.replaceChildren(...few ? told.map(({ node }) => node) : []);

@@ -1,6 +1,6 @@
-// What stands beside the curves and follows the step: weights as tables, heat maps and histograms; pictures.
+// What is shown beside the curves and follows the step: weights as tables, heat maps and histograms; pictures.
 
-/** The panel. `chosen(step)` is told which step is looked at. */
+/** The panel. `chosen(step)` is called with the selected step. */
 class SnapshotPanel {
   constructor(tracks, chosen) {
     Object.assign(this, { tracks, chosen, number: 0, index: 0, playing: null });
@@ -29,7 +29,7 @@ class SnapshotPanel {
 
   get track() { return this.tracks[this.number]; }
 
-  /** Show another kind of picture, at the step nearest to the present one. */
+  /** Show another kind of picture, at the step nearest to the current one. */
   open(number) {
     const step = this.track.steps[this.index];
     this.number = number;
@@ -70,13 +70,13 @@ class SnapshotPanel {
     this.play.setAttribute("aria-label", "play");
   }
 
-  /** What stays while the step changes. */
+  /** The parts that stay while the step changes. */
   build() {
     if (this.track.table) this.buildTable();
     else this.body.replaceChildren(this.frame = viz.el("div", { id: "frame" }));
   }
 
-  /** What the present step shows. */
+  /** The parts that show the current step. */
   show() {
     if (this.track.table) this.showTable();
     else this.showPicture(this.track.frames[this.index]);
@@ -90,7 +90,7 @@ class SnapshotPanel {
     image.alt = `${this.track.name}, ${this.told.textContent}`;
   }
 
-  /** Where pictures are shown: as wide as there is room, and when clicked, in their own size. */
+  /** Pictures, as wide as there is room, and in their own size when clicked. */
   picture() {
     const image = viz.el("img"), large = () => button.getAttribute("aria-pressed") === "true";
     const button = viz.el("button", {
@@ -116,7 +116,7 @@ class SnapshotPanel {
     this.lines();
   }
 
-  /** Which statistic is shown, in which order, of which names. */
+  /** The choice of statistic, order and names. */
   choices(kinds) {
     const select = (id, name, all, chosen) => {
       const options = Object.entries(all).map(([value, text]) => (
@@ -138,7 +138,7 @@ class SnapshotPanel {
     return viz.el("div", { class: "bar" }, statistic, order, search);
   }
 
-  /** A line of the table: a name, a small curve, and the number at the present step. */
+  /** A row of the table: a name, a small curve, and the number at the current step. */
   entry(row, i) {
     const line = viz.svg("path", { class: "spark" }), dot = viz.svg("circle", { class: "spot", r: 2.2 });
     const value = viz.el("span", { class: "number" });
@@ -152,7 +152,7 @@ class SnapshotPanel {
     return { node, line, dot, value, row };
   }
 
-  /** Arrow keys go from row to row. */
+  /** Arrow keys move from row to row. */
   walk(event) {
     const to = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
     let next = to && event.target.closest(".row")?.[to];
@@ -165,7 +165,7 @@ class SnapshotPanel {
 
   numbers(row) { return (row.statistics[this.statistic] ?? []).map(viz.number); }
 
-  /** The small curves, of the statistic that is chosen. */
+  /** The small curves of the chosen statistic. */
   lines() {
     const steps = this.track.steps, span = steps.at(-1) - steps[0] || 1;
     for (const entry of this.rows) {

@@ -1,4 +1,4 @@
-"""A model's attention for some tokens, as plain data from which all pictures are drawn, and the tokens' texts. Shapes:
+"""A model's attention for some tokens, and the tokens' texts, as plain data from which all pictures are drawn. Shapes:
 H heads, T queries (the tokens that attend), S keys (the tokens attended to), Dh width of a head."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..vector import clean
 Kind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 TITLES = dict(zip(KINDS, ("Encoder self-attention", "Decoder self-attention", "Cross-attention"), strict=True))
-SLACK = 1e-2  # maximum deviation of a row's sum from 1: half precision rounds each weight by up to 1/2048
+SLACK = 1e-2  # maximum deviation of a row's sum from 1, as half precision rounds each weight by up to 1/2048
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Layer:
     bias: Array | None = None  # (1 or H, T, S), or None
 
 
-Seen = tuple[Kind, Layer]  # a recorded attention
+Seen = tuple[Kind, Layer]  # a recorded attention layer
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class Attention:
 
     kind: Kind
     layers: tuple[Layer, ...]
-    queries: tuple[str, ...]  # the texts of the T tokens that attend
-    keys: tuple[str, ...]  # and of the S tokens attended to
+    queries: tuple[str, ...]  # texts of the T tokens that attend
+    keys: tuple[str, ...]  # texts of the S tokens attended to
     note: str = ""  # distinguishes it from others of this kind
-    written: tuple[str, ...] = ()  # T tokens that a decoder writes, one later than it reads; () if unknown
+    written: tuple[str, ...] = ()  # the T tokens that a decoder writes, one later than it reads; () if unknown
 
     def __post_init__(self) -> None:
-        """Raises ValueError if tokens do not fit the weights, or the weights are not rows of probabilities."""
+        """Raises ValueError if tokens do not match the weights, or the weights are not rows of probabilities."""
         for number, layer in enumerate(self.layers):
             name, (_, queries, keys) = f"{self.title}, layer {number}", layer.weights.shape
             if not layer.weights.size:
@@ -84,12 +84,12 @@ class Attention:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The names of the queries: the tokens that are written there, or by default the tokens that are read."""
+        """The queries' names: the tokens written there, or else the tokens read."""
         return self.written or self.queries
 
     @property
     def meaning(self) -> tuple[str, str]:
-        """The meaning of a row, and of a column. A decoder's attention belongs to the choice of the next token."""
+        """The meanings of a row and a column. A decoder's attention belongs to the choice of the next token."""
         keys = f"a token {'of the source ' if self.kind == 'cross' else ''}that it looks at"
         if self.kind == "encoder":
             return "a token that looks", keys
@@ -98,12 +98,12 @@ class Attention:
         return "the token that the decoder has just read, to write the next one", keys
 
     def legend(self, row: str, column: str) -> str:
-        """The meaning as one text, for pictures with other names for rows and columns."""
+        """The meaning as one text, for pictures that name rows and columns differently."""
         return f"{row}: {self.meaning[0]}; {column}: {self.meaning[1]}"
 
 
 class Candidate(NamedTuple):
-    """A text of a beam: its score (higher is better), and the attention while the model wrote it."""
+    """A text in a beam: its score (higher is better), and the attention while the model wrote it."""
 
     text: str
     score: float
@@ -129,13 +129,13 @@ def is_causal(blocked: Array | None) -> bool:
 
 
 Reader = Callable[[int], str]
-Ids = list[int] | None  # of tokens; None if the value is not a list of ids
+Ids = list[int] | None  # token ids; None if the value is not a list of ids
 Side = Sequence[str] | Callable[[int], str] | None
 Tokens = Side | tuple[Side, Side] | Mapping[str, Side]
 
 
 def tokenizer_reader(tokenizer: Any) -> Reader | None:
-    """A tokenizer's text of an id, by ``token`` or ``decode`` (the vocabulary's for part of a letter), or None."""
+    """A function from an id to its text, by a tokenizer's ``token`` or ``decode`` (vocabulary for part of a letter)."""
     if callable(token := getattr(tokenizer, "token", None)):
         return lambda i: str(token(i))
     decode = getattr(tokenizer, "decode", None)
@@ -153,7 +153,7 @@ def tokenizer_reader(tokenizer: Any) -> Reader | None:
 
 
 class Sides(NamedTuple):
-    """Texts of tokens, or functions from ids to texts, for the source, the target, and the decoder's output."""
+    """Token texts, or functions from ids to texts, for the source, the target, and the decoder's output."""
 
     source: Side
     target: Side
@@ -202,7 +202,7 @@ def _side(tokens: Any) -> Side:
 
 
 def grouped(tokens: Sides, recorded: Sequence[Seen], source_ids: Ids = None, target_ids: Ids = None) -> list[Attention]:
-    """Group layers of one kind and of the same lengths, with the texts of their tokens."""
+    """Group layers of the same kind and lengths, with the texts of their tokens."""
     groups: dict[tuple[Kind, int, int], list[Layer]] = {}
     for kind, layer in recorded:
         groups.setdefault((kind, *layer.weights.shape[-2:]), []).append(layer)
@@ -216,7 +216,7 @@ def grouped(tokens: Sides, recorded: Sequence[Seen], source_ids: Ids = None, tar
             keys = _named(of_keys, target_ids if kind == "decoder" else source_ids, source)
         elif len(queries) == source:  # with texts of the memory
             queries, keys = queries[source - target :], queries
-        else:  # keys before the queries count back, −1 being the last of the memory
+        else:  # keys before the queries count back; −1 is the last in the memory
             keys = (*(f"−{back}" for back in range(source - target, 0, -1)), *queries)
         note = f"({target} × {source})" if kinds.count(kind) > 1 else ""
         outputs = () if kind == "encoder" or tokens.written is None else _named(tokens.written, None, 0)
@@ -225,7 +225,7 @@ def grouped(tokens: Sides, recorded: Sequence[Seen], source_ids: Ids = None, tar
 
 
 def _named(side: Side, ids: Ids, count: int) -> tuple[str, ...]:
-    """Texts for ``count`` positions: the side's, else the ids' texts, else the ids, else numbers."""
+    """Texts for ``count`` positions: the side's, else the texts of ids, else the ids, else numbers."""
     if side is not None and not callable(side):
         return tuple(map(clean, side))
     if ids is None or len(ids) != count:

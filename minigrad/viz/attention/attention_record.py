@@ -1,6 +1,6 @@
 """Recording a model's attention: all attention that runs in a forward pass, in evaluation mode, while a ``Trace``
-observes each op. Attention is the fused op, or a softmax over the last axis whose result multiplies values. From there
-it traces back through masks, sums and scalings to the product of queries and keys."""
+observes each op. Attention is the fused op, or a softmax over the last axis whose result multiplies values. The
+trace leads back from the softmax through masks, sums and scalings to the product of queries and keys."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Frame(NamedTuple):
 def from_call(
     model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any]
 ) -> tuple[list[Seen], Ids, Ids]:
-    """The attentions of the first sentence of a call, in order, and the ids of source and target."""
+    """The attentions in a call, for its first sentence, in order; and the ids of source and target."""
     tensors = [v for v in (*inputs, *named_inputs.values()) if isinstance(v, Tensor)]
     wanting = [v for v in tensors if v.is_floating_point() and not v.requires_grad]
     copies = {id(v): v.detach().requires_grad_() for v in wanting}  # so that the tape records their ops
@@ -66,7 +66,7 @@ def from_call(
 
 
 def _joined(recorded: list[Seen], lengths: list[int]) -> list[Seen]:
-    """Join a recurrent decoder's attentions, one for each token, into one; parts that some lack are dropped."""
+    """Join a recurrent decoder's attentions, one for each token, into one; parts that some of them lack are dropped."""
     joined: list[Seen] = []
     for _, group in groupby(recorded, lambda one: (one[0], one[1].path, *one[1].weights.shape)):
         looks = list(group)
@@ -97,7 +97,7 @@ def in_evaluation(model: Module) -> Iterator[None]:
 
 
 def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: list[Frame]) -> Kind:
-    """Whether queries and keys are from the same tensor, judging by the innermost module that gets states as inputs."""
+    """Whether queries and keys come from the same tensor, judging by the innermost module whose inputs are states."""
     target, source = layer.weights.shape[-2:]
     crosses = target != source  # if no module shows it
     for frame in reversed(frames):
@@ -115,8 +115,8 @@ def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: li
 
 
 def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
-    """The inputs of a module that a tensor was computed from with linear maps or products, and without."""
-    inputs = {id(v._source()[0] or v): i for i, v in enumerate(frame.inputs)}  # by its node, or the leaf itself
+    """The module inputs that a tensor was computed from, with linear maps or products and without."""
+    inputs = {id(v._source()[0] or v): i for i, v in enumerate(frame.inputs)}  # by node, or by the leaf itself
     waiting: list[tuple[Any, bool]] = [] if x is None else [(x._source()[0] or x, False)]
     reached: tuple[set[int], set[int]] = set(), set()
     visited = set[tuple[int, bool]]()
@@ -132,7 +132,7 @@ def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
 
 
 def _ids(values: list[Any], decoder_only: bool) -> tuple[Ids, Ids]:
-    """The first sentence's ids of the source (first tensor) and the target (next integer tensor), or None."""
+    """The first sentence's ids in the source (first tensor) and the target (next integer tensor), or None."""
 
     def read(value: Tensor) -> Ids:
         if value.array.dtype.kind not in "iu" or value.ndim not in (1, 2, 3):
@@ -174,8 +174,8 @@ def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
             raise ValueError(f"{label}: it has no layers")
         if len({w.shape[-2:] for w in layers}) > 1:
             raise ValueError(f"{label}: layers differ in their tokens: {[w.shape for w in layers]}")
-        blocked = inferred_mask(np.concatenate(layers))  # heads of all layers together
-        if name is None:  # cross-attention between two texts, else by the mask
+        blocked = inferred_mask(np.concatenate(layers))  # the heads of all layers together
+        if name is None:  # cross-attention between two texts, else according to the mask
             target, source = layers[0].shape[-2:]
             name = "cross" if two or target != source else "decoder" if is_causal(blocked) else "encoder"
         recorded += [(name, Layer(layer, blocked=blocked)) for layer in layers]
@@ -183,7 +183,7 @@ def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
 
 
 def _host(array: Any) -> Array:
-    """A float32 copy in main memory, as the caller's array may change. Raises TypeError for anything else."""
+    """A float32 copy in main memory, as the caller's array may change. Raises TypeError for other values."""
     try:
         return host(array).astype(np.float32, casting="same_kind")
     except (TypeError, ValueError) as error:
@@ -210,7 +210,7 @@ class Call(NamedTuple):
 
 
 class Trace(Observer):
-    """Records each attention for the first sentence of a batch, and the module inputs that it was computed from."""
+    """Records each attention for the first sentence of a batch, and the module inputs that it came from."""
 
     def __init__(self, model: Callable[..., Any], batch: int, inputs: Iterable[Any]) -> None:
         self.batch = batch
@@ -252,7 +252,7 @@ class Trace(Observer):
                 break
 
     def _fused(self, args: tuple[Any, ...]) -> None:
-        """Record from the arguments of the fused op, by its definition, without dropout."""
+        """Record attention from the fused op's arguments, by its definition, without dropout."""
         query, key, _, mask, _, causal, scale, _ = args
         weights = attention_weights(query.array, key.array, None if mask is None else mask.array, causal, scale)
         added = np.zeros(1) if mask is None else host(mask.array)
@@ -278,7 +278,7 @@ class Trace(Observer):
             self._note(noise, (weights, scores - scale * (q @ k.mT), q, k), scale, *factors)
 
     def _factors(self, call: Call, scores: Array) -> tuple[Array, Array] | None:
-        """Queries (..., T, Dh) and keys (..., S, Dh); None if they do not fit the scores."""
+        """Queries (..., T, Dh) and keys (..., S, Dh); None if they do not match the scores."""
         lead = scores.shape[:-2]
         left, right = _floats(call.args[0]), _floats(call.args[1])
         try:
@@ -303,7 +303,7 @@ class Trace(Observer):
         return (q, k) if fits else None
 
     def _scaled_product(self, x: Any, depth: int = 0) -> tuple[Call, float] | None:
-        """The product behind scores, and its scale."""
+        """The product that the scores come from, and its scale."""
         call = self._call(x)
         if call is None or depth > _DEEPEST:
             return None
@@ -324,10 +324,10 @@ class Trace(Observer):
     def _note(
         self, noise: float, parts: Iterable[Array | None], scale: float, query: Variable | None, key: Variable | None
     ) -> None:
-        """Record the weights, the values added to their scores (a mask or a bias), queries and keys."""
+        """Record the weights, what was added to their scores (a mask or a bias), queries and keys."""
 
         def first(x: Array) -> Array:
-            """The first sentence of (B, H, ...)."""
+            """The first sentence in (B, H, ...)."""
             *lead, t, s = x.shape
             if len(lead) == 1 and lead[0] % self.batch == 0:
                 lead = [self.batch, lead[0] // self.batch]
@@ -352,7 +352,7 @@ class Trace(Observer):
 
 
 def _factor(call: Call, position: int) -> float | None:
-    """The factor of a product or quotient, if that argument is a number, also in a tensor."""
+    """The factor in a product or quotient, if that argument is a number, even as a tensor."""
     x = call.args[position]
     if isinstance(x, Variable):
         x = float(host(x.array).reshape(())) if x.array.size == 1 and x._node is None else None

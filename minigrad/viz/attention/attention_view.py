@@ -19,7 +19,7 @@ from .attention_record import from_call, from_weights
 
 Look = Literal["head", "matrix", "model"]
 Heads = int | Sequence[int] | None
-EXACT = 600_000  # numbers; up to here all keep float32's digits, more become float16 with three
+EXACT = 600_000  # numbers; up to this many, all keep float32's digits; more become float16 with three
 PARTS = ("weights", "query", "key", "bias")  # the arrays of a layer
 SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_model", "_neuron", "_start"))
 
@@ -32,19 +32,19 @@ def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = ""
         viz.attention({"encoder": weights}, ["I", "like", "cats"]).save("heads.svg", layer=0, head=2)
 
     Args:
-        subject: a module, or a function of tensors, which is called once with ``inputs`` and ``kwargs``, in evaluation
-            mode; every attention that runs is recorded. Or weights: an array or Tensor (L, H, T, S), (H, T, S) or (T,
+        subject: a module, or a function of tensors, which is called once with ``inputs`` and ``kwargs`` in evaluation
+            mode, recording every attention that runs. Or weights: an array or Tensor (L, H, T, S), (H, T, S) or (T,
             S), a list with one (H, T, S) or (B, H, T, S) for each layer, or {"encoder": …, "decoder": …, "cross": …} of
             these. Each query and key is a token; rows sum to 1.
-        inputs: for a module, its inputs; for weights, the tokens of the source, and the tokens of the target.
+        inputs: for a module, its inputs; for weights, the source tokens and the target tokens.
         tokens: a list of texts for both sides, a pair for source and target, or {"source": …, "target": …,
-            "written": …}, where some may be missing: a decoder's rows show the tokens that it writes, or else the
+            "written": …}, where any may be missing: a decoder's rows show the tokens that it writes, or else the
             tokens that it has read. For a module, also a tokenizer or a function from an id to a text (but not for
-            "written"). By default the module's ``tokenizer``, else the ids, or numbers.
-        title: of the page; by default it shows the tokens.
+            "written"). By default the module's ``tokenizer`` is used, else the ids, else numbers.
+        title: the page's title; by default, the tokens.
 
     Raises TypeError: not a module or weights; tokens that are not texts; ValueError: no attention, tokens that do not
-    fit, weights that are not rows of probabilities.
+    match, weights that are not rows of probabilities.
     """
     if isinstance(subject, Module) or (callable(subject) and not isinstance(subject, Tensor)):
         both = sides(getattr(subject, "tokenizer", None) if tokens is None else tokens)
@@ -62,7 +62,7 @@ def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = ""
 
 class AttentionView(Picture):
     """Attention of some tokens: all kinds, layers and heads, counted from 0; -1 is the last. ``attentions`` has one of
-    each kind, ``beam`` the texts of a search, best first, to select in the page."""
+    each kind, ``beam`` the texts from a search, best first, to select in the page."""
 
     def __init__(self, attentions: Sequence[Attention], title: str = "", beam: Sequence[Candidate] = ()) -> None:
         if not attentions:
@@ -85,7 +85,7 @@ class AttentionView(Picture):
         return tuple(a.kind for a in self.attentions)
 
     def weights(self, kind: Kind | None = None) -> list[Array]:
-        """The weights (H, T, S) of each layer, by default of the kind that ``svg`` draws."""
+        """The weights (H, T, S) of each layer, by default for the kind that ``svg`` draws."""
         return [layer.weights for layer in self._of(kind).layers]
 
     def page(self) -> Page:
@@ -109,13 +109,13 @@ class AttentionView(Picture):
         dark: bool = False,
     ) -> str:
         """A picture for a paper or a slide, as SVG with text that stays text; sizes are in points. Larger weights are
-        darker; in a picture of lines, heads differ only by colour.
+        darker; in a line picture, heads differ only by colour.
 
         Args:
             view: "head" (lines between tokens), "matrix" (cells), or "model" (all layers and heads).
             kind: "encoder", "decoder" or "cross"; None: "cross" if there is one, else the first.
-            layer: a number; None takes the mean over layers. dark: light on dark, for slides.
-            head: a number, or several; None takes all. Lines have a colour for each head, cells show the mean.
+            layer: a number; None averages over layers. dark: light on dark, for slides.
+            head: a number, or several; None takes all. Lines have a colour for each head; cells show the mean.
 
         Raises ValueError: the view, kind, layer or head does not exist.
         """
@@ -166,11 +166,11 @@ MOST = 2000  # maximum lines of a picture, the largest weights
 MARGIN = 8.0  # points: around the picture
 LONGEST = 90.0  # points of a token's text
 GAP = 120.0  # points between the two sides of lines
-NUMBERED = 16  # tokens per side up to which cells can show their number
+NUMBERED = 16  # maximum tokens per side for which cells show their numbers
 POOLED = 32  # cells per side of a small picture: a cell shows the largest weight of its tokens
-_CURVE = 0.7  # opacity is the weight to this power, so that weights of a tenth are visible
+_CURVE = 0.7  # opacity is the weight to this power, so that weights around 0.1 are visible
 _SHADES = 50  # opacity levels: a file has one path for each
-_SLANT = 0.71  # how high, and how wide, a text of length 1 is at 45°
+_SLANT = 0.71  # the height and width of a text of length 1 at 45°
 
 
 class Chosen(NamedTuple):
@@ -179,11 +179,11 @@ class Chosen(NamedTuple):
     weights: Array  # (H, T, S) of some heads
     heads: tuple[int, ...]  # their numbers
     title: str
-    blocked: Array | None  # (T, S), masked in all of them; None without a mask
+    blocked: Array | None  # (T, S), True where all of them are masked; None without a mask
 
 
 def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | None) -> Chosen:
-    """Some heads of a layer, or of the mean over layers. Raises ValueError: out of range, or layers differ in heads."""
+    """Some heads of a layer, or of the mean over layers. Raises ValueError: out of range, or head counts differ."""
     layers = attention.layers
     if layer is None and len({len(one.weights) for one in layers}) > 1:
         raise ValueError("layers with different heads have no mean: choose a layer")
@@ -219,7 +219,7 @@ def _note(drawing: PointDrawing, notes: list[str]) -> PointDrawing:
 
 
 def _colours(what: Chosen, palette: Palette) -> list[str]:
-    """The keys' colours: quiet if no query may attend to a key."""
+    """The keys' colours; a quiet one for a key that no query may attend to."""
     hidden: Array = np.zeros(what.weights.shape[1:]) if what.blocked is None else what.blocked
     return [palette.quiet if column.all() else palette.ink for column in hidden.T]
 
@@ -337,14 +337,14 @@ def model_picture(attention: Attention, palette: Palette) -> PointDrawing:
 
 
 def pooled(weights: Array, most: int = POOLED) -> Array:
-    """A matrix of at most ``most`` rows and columns: each element is the largest weight that it represents."""
+    """A matrix of at most ``most`` rows and columns; each element is the largest weight that it represents."""
     for axis in (0, 1):
         weights = np.maximum.reduceat(weights, equal_parts(weights.shape[axis], most)[:-1], axis)
     return weights
 
 
 def _shaded(weights: Array, least: float) -> list[tuple[float, Sequence[tuple[int, int]]]]:
-    """Positions (row, column) of weights of at least ``least``, by opacity, the faintest first."""
+    """Positions (row, column) of weights of at least ``least``, by opacity, faintest first."""
     steps = np.clip(np.rint(np.clip(weights, 0, 1) ** _CURVE * _SHADES), 1, _SHADES).astype(int)
     steps[weights < least] = 0
     shades = [step for step in np.unique(steps).tolist() if step]

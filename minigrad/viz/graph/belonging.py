@@ -14,24 +14,24 @@ from ...nn.module import Module
 from ...ops.op import REGISTRY
 from .graph_data import common, ways
 
-_OPS = {  # modules without parameters whose op has another name
+_OPS = {  # parameterless modules whose op has a different name
     "maxpool": "pick",
     "adaptivemaxpool": "pick",
     "flatten": "reshape",
     "unflatten": "reshape",
     "alphadropout": "mul",
 }
-_CONTAINERS = (Sequential, ModuleList, ModuleDict)  # their forward has no further op
+_CONTAINERS = (Sequential, ModuleList, ModuleDict)  # their forward adds no op
 
 
 def modules_of(
     tape: Sequence[Node], names: Mapping[int, Sequence[str]], modules: Mapping[str, Module] | None = None
 ) -> dict[Node, str]:
-    """The path of a module for each op of a tape, from the names of parameters (by id) and the modules (by path).
+    """The path of a module for each op on a tape, from the names of parameters (by id) and the modules (by path).
 
     An op that reads parameters belongs to their module (unless they have several names). Ops between two such ops are
     in the innermost module around both: a relu between "layers.0.linear1" and "layers.0.linear2" is in "layers.0". In a
-    Sequential they belong to the modules between the two; and an op that adds a module's result to that module's input
+    Sequential they belong to the modules between the two. An op that adds a module's result to that module's input
     belongs to it (a residual connection).
     """
     certain: dict[Node, str] = {}
@@ -61,8 +61,8 @@ def _around(paths: Iterable[str]) -> str:
 def _add_residuals(
     tape: Sequence[Node], belongs: dict[Node, str], certain_modules: Mapping[Node, str], modules: Mapping[str, Module]
 ) -> None:
-    """Move an op that adds the result of a block's last part to the block's input into the block, which must be a
-    module of a ModuleList, or of a class with such connections elsewhere, unless the next op is already in it."""
+    """Move an op that adds the result of a block's last part to the block's input into the block. This must be a
+    module in a ModuleList, or of a class with such connections elsewhere, unless the next op is already in it."""
     readers: dict[Node | int, list[Node]] = {}
     for node in tape:
         for source in _sources(node):
@@ -104,7 +104,7 @@ def _add_residuals(
             continue
         belongs[node] = candidates[0]
         at: Any = start
-        while isinstance(at, Node) and at not in certain_modules and readers[at] == [node]:  # a dropout at its end
+        while isinstance(at, Node) and at not in certain_modules and readers[at] == [node]:  # dropout at a block's end
             belongs[at] = max(belongs[at], candidates[0], key=len)
             if len(at.edges) != 1:
                 break
@@ -156,7 +156,7 @@ def _place(children: list[str], path: str, inner: str) -> int | None:
 
 
 def _op_of(module: Module) -> str | None:
-    """The op of a module without parameters, by its class: "logsoftmax" for LogSoftmax; None if it is several."""
+    """The op of a module without parameters, by its class: "logsoftmax" for LogSoftmax; None if it has several."""
     name = re.sub(r"\dd$", "", type(module).__name__).lower()
     name = _OPS.get(name, name)
     return name if name in {op.replace("_", "") for op in REGISTRY} else None
@@ -164,7 +164,7 @@ def _op_of(module: Module) -> str | None:
 
 def _matched(ops: Sequence[str], kinds: Sequence[str | None], between: bool) -> list[int]:
     """The index of each op's module, in order, as far as classes determine it: a ReLU is a relu. ``between``: the ops
-    run all of these modules, so that the remaining ones belong to modules with unknown ops."""
+    come from all of these modules, so the remaining ops belong to modules with unknown ops."""
     matched: list[int] = []
     place, is_used = 0, False
     for op in ops:

@@ -1,5 +1,5 @@
 """A folded graph in the DOT and Mermaid languages, and Graphviz's drawing of it. Names from the program are text:
-escaped, in one line, with the middle cut out if they are long."""
+escaped, on one line, and cut in the middle if they are long."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INKS: dict[str, str] = {"time": "minus", "bytes": "accent", "gradient": "backwa
 
 
 class Dot:
-    """Writes the open part of a tree. Subclasses override ``wire``, the attributes of a line, ``legend``, their
+    """Writes the open part of a tree. Subclasses override ``wire``, a line's attributes, ``legend``, their
     meaning, and ``marked``, the highlighted box."""
 
     marked = ""
@@ -147,7 +147,7 @@ class Dot:
         return float(each.bytes) if self.colour == "bytes" else each.gradient
 
     def _opacity(self, box: Child) -> float | None:
-        """On a logarithmic scale from 0.05 to 0.45; None if there is no finite value."""
+        """A box's opacity, on a logarithmic scale from 0.05 to 0.45; None without a finite value."""
         if box not in self.measures:
             return None
         low, high = self.ends

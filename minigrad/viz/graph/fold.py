@@ -1,6 +1,6 @@
 """The boxes of a graph, and their labels: modules nest, repeats are drawn once, and everything fits on a screen. The
-program's order determines the boxes. Consecutive ops of the same module are one box, so that a module that ran twice
-has two; a box is an interval of time, so that folded boxes have no cycles."""
+program's order determines the boxes. Consecutive ops of the same module are one box, so a module that ran twice
+has two. A box is an interval of time, so folded boxes form no cycles."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Group:
     parent: int | None  # the group around it, None for the outermost
     children: list[Child] = field(default_factory=list)  # in the program's order
     times: int = 0  # for a repeat: the number of modules
-    opens: list[int] = field(default_factory=list)  # groups inside that open with it, if they fit
+    opens: list[int] = field(default_factory=list)  # groups inside it that open with it, if they fit
 
 
 @dataclass
@@ -37,9 +37,9 @@ class Tree:
     """All groups, and their relations to the nodes."""
 
     groups: list[Group]  # number 0 contains everything
-    group_of: list[int]  # the group that each node is directly in
+    group_of: list[int]  # the group that directly contains each node
     opened: set[int] = field(default_factory=set)  # the groups that are initially open
-    docks: dict[int, int] = field(default_factory=dict)  # leaves next to the only op of their group that reads them
+    docks: dict[int, int] = field(default_factory=dict)  # leaves next to the only op in their group that reads them
     names: dict[int, str] = field(default_factory=dict)  # for ops that are the only op of a module: the module's name
 
     def seen(self, children: Iterable[Child]) -> list[Child]:
@@ -53,7 +53,7 @@ class Tree:
         return [child for kind, child in self.groups[group].children if kind == "group"]
 
     def around(self, group: int | None) -> Iterator[int]:
-        """A group and those around it, from the inside."""
+        """A group and those around it, innermost first."""
         while group is not None:
             yield group
             group = self.groups[group].parent
@@ -92,12 +92,12 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
     _fold_sections(tree, budget)
     if depth is None:
         tree.opened = {0, *_fitting(tree, 0, budget, repeats=False)}
-        while len(visible := tree.boxes(tree.opened)) == 1 and visible[0][0] == "group":  # a single box is useless
+        while len(visible := tree.boxes(tree.opened)) == 1 and visible[0][0] == "group":  # a single box shows nothing
             tree.opened.add(visible[0][1])
     else:
         modules = {number for number, group in enumerate(tree.groups) if group.kind == "module"}
         tree.opened = {number for number in modules if len(modules.intersection(tree.around(number))) <= depth}
-    # The groups that open with each group: as few as possible such that no node is more than CLICKS away.
+    # The groups that open with each group: as few as possible so that no node is more than CLICKS clicks away.
     for most in (12, 18, 26, BUDGET, 60, 90, 140, 200):
         for number, group in enumerate(tree.groups):
             group.opens = _fitting(tree, number, most, repeats=most > BUDGET)
@@ -139,7 +139,7 @@ class Total:
 
 
 def total(graph: Graph, nodes: list[int]) -> Total:
-    """The sum over some nodes; a single node's norm is that of its gradient."""
+    """The totals over some nodes; a single node's norm is that of its gradient."""
     members = [graph.nodes[number] for number in nodes]
     weights = [node for node in members if node.kind == "parameter"]
     forward = [node.forward_seconds for node in members if node.forward_seconds is not None]
@@ -186,7 +186,7 @@ def _by_time(graph: Graph) -> Tree:
 
 def _place_leaves(graph: Graph, tree: Tree) -> None:
     """Put leaves into the innermost group with all their readers; a leaf with a single reader goes next to it."""
-    readers: list[list[int]] = [[] for _ in graph.nodes]  # for each node, one for each edge
+    readers: list[list[int]] = [[] for _ in graph.nodes]  # for each node, one reader per edge
     for edge in graph.edges:
         readers[edge.source].append(edge.target)
     before: dict[Child | None, list[Child]] = {}
@@ -208,7 +208,7 @@ def _place_leaves(graph: Graph, tree: Tree) -> None:
 
 
 def _dissolve(tree: Tree) -> None:
-    """Replace a module that is a single op by this op, with the module's name."""
+    """Replace a module that is a single op with that op, under the module's name."""
     for number in range(len(tree.groups) - 1, 0, -1):
         group = tree.groups[number]
         visible = tree.seen(group.children)
@@ -283,7 +283,7 @@ def _adopt(tree: Tree, parent: int, runs: list[list[Child]], kind: Literal["repe
 
 
 def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
-    """The groups inside an open group that can also be open, within the budget, level by level, without repeats."""
+    """The groups inside an open group that can be open too within the budget, level by level, without repeats."""
     count, fitting, level = tree.size(group), list[int](), tree.inner(group)
     while level:
         can = [inner for inner in level if tree.groups[inner].kind == "module" or repeats]
@@ -301,7 +301,7 @@ def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
 Direction = Literal["forward", "backward", "both"]
 Look = Literal["text", "name", "kind", "times"]
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward", "both")
-LONGEST, BESIDE = 40, 24  # characters of a name, and of a leaf's next to an op; the panel shows all
+LONGEST, BESIDE = 40, 24  # characters in a name, and in the name of a leaf next to an op; the panel shows all
 SEPARATOR = " · "
 _JOINERS = "\u200c\u200d"  # used in emoji and in many scripts
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
@@ -334,7 +334,7 @@ def key_of(box: Child) -> str:
 
 
 def shortened(words: str, longest: int = LONGEST) -> str:
-    """A text in one line, without control characters, with the middle cut out if it is long."""
+    """A text on one line, without control characters, and cut in the middle if it is long."""
     printable = (c if c.isprintable() or c.isspace() or c in _JOINERS else "\ufffd" for c in words)
     words = " ".join("".join(printable).split())
     return words if len(words) <= longest else f"{words[: longest // 2]}…{words[1 - longest // 2 :]}"
@@ -360,7 +360,7 @@ def name_of(graph: Graph, tree: Tree, node: Node) -> str:
 
 
 def shown(value: Value | None, sign: str = "") -> str:
-    """A single number; for larger values the shape, or for a gradient (``sign``) the norm."""
+    """A single number; for larger values the shape, or the norm of a gradient (``sign``)."""
     if value is None:
         return ""
     if (text := _single(value)) is not None:
@@ -379,7 +379,7 @@ def _single(value: Value) -> str | None:
 
 
 def _group(graph: Graph, tree: Tree, place: int, each: Total) -> Label:
-    """A group's name, its number of modules, and their class; and the totals that it shows when closed."""
+    """A group's name, its module count, their class, and the totals that it shows when closed."""
     group, label = tree.groups[place], label_of(graph, tree, place)
     module = graph.modules.get(group.path) if group.kind != "section" else None
     parts: list[tuple[str, Look]] = [(shortened(label), "name")]
@@ -414,7 +414,7 @@ def _by_direction(*parts: str) -> tuple[str, str, str]:
 
 
 def number(value: float) -> str:
-    """A readable number: 4 significant digits, and a typographic minus. (The same as in assets/base.js.)"""
+    """A readable number: 4 significant digits, and a typographic minus. (Same as in assets/base.js.)"""
     if not math.isfinite(value):
         return "NaN" if value != value else "Infinity" if value > 0 else "−Infinity"
     size = abs(value)

@@ -1,5 +1,5 @@
-"""A compute graph as plain data, from which all its pictures are drawn: nodes (a call of an op, or a tensor without a
-recorded op), edges from a node to a reader of its result, and modules."""
+"""A compute graph as plain data, from which all its pictures are drawn: nodes (op calls, and tensors without a recorded
+op), edges from a node to the readers of its result, and modules."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Kind = Literal["op", "parameter", "input", "constant"]
 
 @dataclass(frozen=True)
 class Value:
-    """An array for display: a small one by its elements, a larger one by statistics and a heat map."""
+    """An array for display: a small one as its elements, a larger one as statistics and a heat map."""
 
     shape: tuple[int, ...]
     dtype: str
     device: str
-    bytes: int  # of its elements
+    bytes: int  # size of its elements
     table: list[list[float]] | None = None  # all elements, row by row of the last axis
     statistics: dict[str, float] | None = None  # see ``numbers.statistics``
     heat: list[list[float]] | None = None  # means over cells of equal size; rows are the leading axes
@@ -51,7 +51,7 @@ class OpInfo:
     rules: dict[str, Source] = field(default_factory=dict)  # by the input's name; a Function's under "backward"
     helpers: dict[str, Source] = field(default_factory=dict)  # functions that rules call, by name
     gradients: dict[str, str] = field(default_factory=dict)  # the formula of each rule: "dW = gᵀ x"
-    kernel: Source | None = None  # runs instead of definition and rules, if the op has one
+    kernel: Source | None = None  # replaces definition and rules, if the op has one
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Saved:
 
     name: str  # of the input, "out", or "kernel" for a kernel's values
     bytes: int  # of the memory that it keeps alive; 0 for a parameter's, which lives anyway
-    node: int | None = None  # the node whose result it is
+    node: int | None = None  # the node whose result this is
 
 
 @dataclass
@@ -68,17 +68,17 @@ class Node:
     """A call of an op, or a leaf: a tensor without a recorded op."""
 
     id: int  # from 0, in order of creation: a node's inputs have smaller numbers
-    kind: Kind  # a "parameter" has a module's name, an "input" has none; a "constant" requires no gradient
+    kind: Kind  # a "parameter" has a module's name, an "input" does not; a "constant" requires no gradient
     op: str  # the key in Graph.ops; "" for a leaf
     name: str  # its name in the program: a parameter's path, a variable's name, or the op's name
     module: str = ""  # the path of its module, "" for none
     place: str = ""  # the line of the program that created it, "file:line",
     code: str = ""  # and its text
-    # The op's non-tensor arguments, as text; "names" of a parameter with several; "hooks" on its gradient; notes on
+    # The op's non-tensor arguments, as text; "names" if a parameter has several; "hooks" on its gradient; notes on
     # "backward" and "checkpoint", if any.
     attributes: dict[str, str] = field(default_factory=dict)
     value: Value | None = None  # of the result (the first of several)
-    missing: str = ""  # why its numbers are unknown, and the remedy
+    missing: str = ""  # why its numbers are unknown, and a remedy
     gradient: Value | None = None  # its gradient in the backward pass, summed
     forward_seconds: float | None = None  # None if not timed
     backward_seconds: float | None = None
@@ -134,8 +134,8 @@ def common(paths: Iterable[Iterable[Any]]) -> list[Any]:
 
 
 TABLE = 64  # the maximum number of elements to show individually
-CELLS = 32  # the maximum rows, and columns, of a heat map
-HEAT_BYTES = 1_500_000  # of all heat maps of a page together; beyond it, cells get larger
+CELLS = 32  # the maximum number of rows, and of columns, in a heat map
+HEAT_BYTES = 1_500_000  # for all heat maps on a page together; beyond this, cells get larger
 FEW = 16  # the maximum number of elements in a line of text
 _UNKNOWN = 255  # the byte of a cell that is not finite
 
@@ -154,7 +154,7 @@ def value_of(array: Array) -> Value:
 
 
 def outline(shape: tuple[int, ...], dtype: Any, device: str) -> Value:
-    """An array whose numbers are freed, or not yet computed: its shape (NumPy's dtype, the device's name)."""
+    """An array whose numbers are freed or not yet computed: only its shape, dtype (NumPy's) and device name."""
     dtype = np.dtype(dtype)
     return Value(tuple(shape), dt.of_numpy(dtype).name, device, math.prod(shape) * dtype.itemsize)
 
@@ -165,7 +165,7 @@ def _matrix(array: Array) -> Array:
 
 @np.errstate(all="ignore")  # the mean of both infinities is NaN
 def _heat(array: Array) -> list[list[float]]:
-    """Means over cells of adjacent elements, in three digits; no cell spans two blocks."""
+    """Means over cells of adjacent elements, to three digits; no cell spans two blocks."""
     matrix = _matrix(of(array).to_numpy(array))
     (rows, columns), count = matrix.shape, blocks(array.shape)
     high, wide = -(-(rows // count) // (CELLS // count)), -(-columns // CELLS)  # of a cell; the last may be smaller
@@ -175,13 +175,13 @@ def _heat(array: Array) -> list[list[float]]:
 
 
 def blocks(shape: tuple[int, ...]) -> int:
-    """How many matrices of an array, such as heads, its heat map separates: all, if each has a row of cells."""
+    """How many of an array's matrices, such as heads, its heat map separates: all, if each has a row of cells."""
     count = math.prod(shape[:-2])
     return count if 1 < count <= CELLS else 1
 
 
 def summary(value: Value) -> str:
-    """The shape, and all numbers if they are few; otherwise statistics, and how many are not finite."""
+    """The shape, and all numbers if there are few; otherwise statistics, and how many are not finite."""
     numbers = value.statistics
     if value.table is not None:
         array: Array = np.array(value.table, np.float64)
@@ -202,7 +202,7 @@ def _nested(array: Any) -> str:
 
 
 class Stored:
-    """All values of a page, without duplicates. Heat maps get coarser if there are many (HEAT_BYTES)."""
+    """All values on a page, without duplicates. Heat maps get coarser if there are many (HEAT_BYTES)."""
 
     def __init__(self) -> None:
         self.values: list[Value] = []
@@ -229,7 +229,7 @@ class Stored:
         return [{**vars(value), "heat": heat(value.heat, step, blocks(value.shape))} for value in self.values]
 
 
-@np.errstate(all="ignore")  # cells may hold infinities
+@np.errstate(all="ignore")  # cells may contain infinities
 def heat(cells: list[list[float]] | None, step: int = 1, blocks: int = 1) -> dict[str, Any] | None:
     """A heat map, one byte per cell, from ``low`` (0) to ``high`` (254); means over ``step`` × ``step`` cells."""
     if not cells or not cells[0]:

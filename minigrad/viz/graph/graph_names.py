@@ -1,4 +1,4 @@
-"""A program's names: of parameters, arguments, variables, modules, and source lines; and an op's formulas, definition
+"""A program's names: parameters, arguments, variables, modules, and source lines; and an op's formulas, definition
 and gradient rules, from the source."""
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ PACKAGE = __name__.split(".")[0]
 _PACKAGE = Path(__file__).parents[2]
 _INSTALLED = "site-packages"
 Named = list[tuple[str, Variable]]
-_MOST = 1000  # maximum number of tensors named after a container
-_LONGEST = 60  # characters of an expression
+_MOST = 1000  # maximum number of tensors to name after a container
+_LONGEST = 60  # characters in an expression
 _REFERENCES = 3  # to a dictionary that only a call, a variable and an argument refer to
 
 
@@ -48,13 +48,13 @@ def readable(file: str) -> str:
     for name, folder in ((PACKAGE, _PACKAGE.resolve), ("", Path.cwd), ("~", Path.home)):
         try:
             return (name / Path(file).relative_to(folder())).as_posix()
-        except (ValueError, OSError, RuntimeError):  # it is elsewhere; the folder was deleted; no home folder
+        except (ValueError, OSError, RuntimeError):  # it is elsewhere; the folder was deleted; there is no home folder
             continue
     return file
 
 
 def variables(frame: FrameType) -> dict[str, Any]:
-    """A function's current variables. Clears the dictionary that it reads, unless the program holds it, or it is a
+    """A function's current variables. Clears the dictionary that it reads, unless the program uses it or it is a
     module's namespace: before Python 3.13 it would keep all values alive until the call returns."""
     read = frame.f_locals
     copied = dict(read)
@@ -64,7 +64,7 @@ def variables(frame: FrameType) -> dict[str, Any]:
 
 
 def variables_of(*frames: FrameType) -> tuple[Named, dict[str, Module]]:
-    """Tensors and modules among functions' variables, innermost first, and tensors in the first one's containers."""
+    """Tensors and modules among functions' variables, innermost function first, and tensors in its containers."""
     tensors, modules, holders = Named(), dict[str, Module](), dict[str, Any]()
     for frame in frames:
         both = [*variables(frame).items(), *frame.f_globals.items()]
@@ -109,7 +109,7 @@ def name_in(frame: FrameType, tensor: Any) -> str:
 
 
 def expression(code: CodeType, offset: int) -> str:
-    """The source expression of an instruction, in one line; "" if it cannot be read or is minigrad's."""
+    """An instruction's source expression, on one line; "" if it cannot be read or is minigrad's."""
     if Path(code.co_filename).is_relative_to(_PACKAGE):
         return ""
     line, end, begin, stop = next(islice(code.co_positions(), offset // 2, None), (None,) * 4)
@@ -132,8 +132,8 @@ class Variables:
     earlier ops. A function's arguments do not name earlier results."""
 
     def __init__(self) -> None:
-        self.names: dict[tuple[Node, int], str] = {}  # of results, by node and slot
-        self._frames: dict[FrameType, int] = {}  # with the order of the first node that each recorded
+        self.names: dict[tuple[Node, int], str] = {}  # names of results, by node and slot
+        self._frames: dict[FrameType, int] = {}  # with the order of the first node that each one recorded
 
     def look(self, frame: FrameType | None = None, node: Node | None = None) -> None:
         """Read these functions' variables, forget functions that have returned, and note the one that ran an op."""
@@ -180,7 +180,7 @@ def argument_names(function: Callable[..., Any], inputs: Sequence[Any], kwargs: 
 
 
 class Modules(ModuleNames):
-    """The called modules, by their paths, and their parameters' names."""
+    """The called modules by path, and their parameters' names."""
 
     def __init__(self, root: Module | None = None) -> None:
         self.by_path: dict[str, Module] = {}
@@ -195,7 +195,7 @@ class Modules(ModuleNames):
             self.by_path.setdefault(".".join(part for part in (path, name) if part), inner)
 
     def parameters(self) -> dict[int, list[str]]:
-        """All names of each parameter and buffer, by its id."""
+        """All names of each parameter and buffer, by id."""
         names: dict[int, list[str]] = {}
         for path, module in self.by_path.items():
             own = ((name, tensor) for name, tensor in vars(module).items() if isinstance(tensor, Variable))
@@ -218,7 +218,7 @@ class Modules(ModuleNames):
 
 
 def input_name(node: Node, i: int) -> str:
-    """An op's name for its argument ``i``: "x", for a variadic op "xs 2", for a Function its ``forward``'s."""
+    """An op's name for its argument ``i``: "x"; for a variadic op, "xs 2"; for a Function, its ``forward``'s name."""
     op = node.op
     function = getattr(op, "function", None)
     if function is not None:
@@ -250,7 +250,7 @@ def _text(value: Any) -> str:
         return "..."
     if isinstance(value, np.dtype):
         return value.name
-    if is_array(value):  # but not the array module, an argument of some ops
+    if is_array(value):  # but not for the array module, an argument of some ops
         return f"{value.dtype.name} {tuple(value.shape)}"
     return repr(value)
 
@@ -304,7 +304,7 @@ def source_of(function: Function | None) -> Source | None:
     lines = linecache.getlines(code.co_filename, getattr(function, "__globals__", None))
     text, is_lambda = "".join(lines), code.co_name == "<lambda>"
     nodes = [n for n in _definitions(text).get(code.co_firstlineno, ()) if isinstance(n, ast.Lambda) == is_lambda]
-    if len(nodes) > 1 and is_lambda:  # several in one line: find the one whose expression begins where the code begins
+    if len(nodes) > 1 and is_lambda:  # several on one line: find the one whose expression begins where the code begins
         positions: Any = code.co_positions()
         begin = min(((line, column) for line, _, column, end in positions if end), default=None)
         nodes = [n for n in nodes if isinstance(n, ast.Lambda) and (n.body.lineno, n.body.col_offset) == begin]

@@ -1,4 +1,4 @@
-"""Graphs from existing tensors, and from calls that are recorded while they run: nodes of the tape, the leaves that
+"""Graphs of existing tensors, and of calls that are recorded while they run: the tape's nodes, the leaves that
 they read, their modules and their memory, converted to plain data."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .graph_data import Edge, Graph, Kind, Saved, outline, value_of, ways
 from .observe import Arrays, Observation, Shown, by_kind, place_in, watch_backward
 from .replay import Changes, arguments_of, computed_again, copied, kept_arguments, other_arguments, run_again
 
-MOST = 1_000_000  # total elements that ops read: a view of a larger graph keeps no tape for changes
+MOST = 1_000_000  # total elements that ops read; a view of a larger graph keeps no tape for changes
 HOW = "viz.graph(function, inputs) calls a function and shows all that it computes"
 _GONE = f"The program has freed this constant with its numbers: keep it in a variable. Or {HOW}."
 _OTHERWISE = {"input": "leaf", "parameter": "parameter", "constant": "constant"}  # names of unnamed leaves
@@ -50,7 +50,7 @@ class Builder:
         self.edges: dict[tuple[Node, int], Edge] = {}  # the edges that carry gradients, by node and position
         self._ops_seen, self._leaves_seen = (call.ops, call.leaves) if call else ({}, {})
         self._parameters = modules.parameters()  # names, by id
-        self._arguments: dict[int, str] = {}  # also names, by id
+        self._arguments: dict[int, str] = {}  # names too, by id
         self._results = dict(call.variables.names) if call else {}  # names, by node and slot
         for name, tensor in pairs:
             self._arguments.setdefault(id(tensor), name)
@@ -59,7 +59,7 @@ class Builder:
                 self._results.setdefault((source, slot), name)
         self._modules = {} if call else modules_of(self.tape, self._parameters, modules.by_path)
         self._graph = Graph(title, [], [], {}, {}, 0)
-        self.leaf_of: dict[int, Any] = {}  # by number: tensors without a recorded op
+        self.leaf_of: dict[int, Any] = {}  # tensors without a recorded op, by number
         self._op_keys: dict[int, str] = {}  # by the op's id
         unseen = [node for node in self.tape if node not in self._ops_seen]
         self._known, self._missing = computed_again(unseen, _alive([root, *(tensor for _, tensor in pairs)], self.tape))
@@ -122,7 +122,7 @@ class Builder:
         return replace(self._graph, nodes=nodes, edges=edges)
 
     def drawn(self, run: bool) -> Graph:
-        """The graph with gradients: if a backward has freed it, the remaining ones; if ``run``, all."""
+        """The graph with gradients: those that remain if a backward has freed it; with ``run``, all."""
         gradients = Shown(self.tape)
         if self.is_released():
             gradients.take(self.leaves())
@@ -188,7 +188,7 @@ class Builder:
         return added, others
 
     def _read(self, value: Any, kind: Kind, reader: data.Node, name: str, since: int) -> int:
-        """The number of a value that an op of that order reads as ``name``; adds a new leaf."""
+        """The number of a value that an op of that order reads as ``name``; adds the value if it is a new leaf."""
         if (existing := place_in(self.number, value)) is not None:
             return existing
         number = self.number[id(value)] = len(self._graph.nodes)
@@ -223,7 +223,7 @@ class Builder:
         return data.Node(number, kind, "", name or _OTHERWISE[kind], module)
 
     def _called(self, tensor: Any) -> str:
-        """The program's name of a tensor: of a parameter, an argument, or a variable; "" if it has none."""
+        """The program's name for a tensor, as a parameter, an argument or a variable; "" if it has none."""
         parameter = next(iter(self._parameters.get(id(tensor), ())), "")
         variable = self._leaves_seen[id(tensor)][1] if id(tensor) in self._leaves_seen else ""
         return parameter or self._arguments.get(id(tensor), "") or variable
@@ -234,7 +234,7 @@ class Builder:
         return f"{name.removesuffix(' (a view)')} (a view)" if name else ""
 
     def _add_memory(self) -> None:
-        """Record the bytes that nodes keep alive, each piece once, for the oldest node, without parameters."""
+        """Record the bytes that nodes keep alive, each piece once, at the oldest node; parameters do not count."""
         parameters = (leaf for i, leaf in self.leaf_of.items() if self._graph.nodes[i].kind == "parameter")
         counted = {id(memory) for leaf in parameters for memory in memory_of(leaf)}
         for node in self.tape:
@@ -320,7 +320,7 @@ def built(
     owner = obj if isinstance(obj, Module) else getattr(obj, "__self__", None)
     module_names = naming.Modules(owner if isinstance(owner, Module) else None)
     arguments = naming.argument_names(obj, inputs, kwargs)
-    for op in REGISTRY.values():  # so that no op's time includes importing its kernel
+    for op in REGISTRY.values():  # so that no op's time includes the import of its kernel
         of(np.empty(0)).kernels(op.name)
     with Observation(module_names, arguments) as observation:
         root = _start(obj(*inputs, **kwargs))
@@ -334,7 +334,7 @@ def built(
 
 
 def _start(result: Any) -> Variable | None:
-    """Where a call's backward pass starts: the "loss", or the sum of all results that are scalars if the first is."""
+    """Where a call's backward pass starts: the "loss", or the sum of all scalar results if the first is a scalar."""
     within = naming.tensors_within(result)
     results = [(name, tensor) for name, tensor in within if tensor._wanted() and tensor._source()[0]]
     losses = [tensor for name, tensor in results if "loss" in re.split("[. ]", name)][:1]

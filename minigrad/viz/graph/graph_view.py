@@ -1,4 +1,4 @@
-"""``viz.graph``: the compute graph of a tensor or of a call, as an object that shows and saves itself."""
+"""``viz.graph``: the compute graph of a tensor or of a call, as an object that shows itself and can be saved."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def graph(
     modules: Mapping[str, Module] | None = None,
     **kwargs: Any,
 ) -> GraphView:
-    """The compute graph of a tensor, or of a call of a module or function.
+    """The compute graph of a tensor, or of a call to a module or function.
 
     In a notebook it shows itself; ``save`` writes a page, SVG, PNG, PDF, DOT (.dot, .gv) or Mermaid (.mmd).
 
     Args:
-        what: a result of recorded ops, or a module or function that is called with ``inputs`` and ``kwargs`` and
-            recorded, which shows the most: all values, and times.
+        what: a result of recorded ops, or a module or function, whose call with ``inputs`` and ``kwargs`` is
+            recorded. A call shows the most: all values, and times.
         depth: how many nested modules are open; by default as many as fit on one screen.
-        colour: "time", "bytes" or "gradient" (its norm), which determines the colour of boxes.
-        modules: for a tensor: modules by name.
+        colour: the quantity that colours the boxes: "time", "bytes" or "gradient" (its norm).
+        modules: modules by name, for a tensor.
 
-    Raises RuntimeError: no op was recorded, as no tensor of the result requires a gradient; TypeError: a tensor and
+    Raises RuntimeError: no op was recorded, as no tensor in the result requires a gradient; TypeError: a tensor and
     inputs, or something that cannot be called; ValueError: an unknown colour, or a depth below 0.
     """
     if colour not in get_args(Colour):
@@ -69,7 +69,7 @@ class GraphView(Picture):
     graph: Graph  # the data
     depth: int | None = None
     colour: Colour = "none"
-    replay: Builder | None = None  # computes it again; None if it is too large, or plain data
+    replay: Builder | None = None  # computes it again; None if it is too large or plain data
     changes: dict[int, list[Change]] = field(default_factory=dict)  # changed numbers, by node
 
     def __repr__(self) -> str:
@@ -77,16 +77,16 @@ class GraphView(Picture):
         return f"<graph of {self.graph.title}: {len(self.graph.nodes)} nodes, {boxes} boxes>"
 
     def change(self, node: int | str, value: float, at: int | None = None) -> GraphView:
-        """The same graph with another number: later ops and backward are computed again. The program's tensors stay
-        unchanged.
+        """The same graph with a different number: later ops and the backward pass are computed again. The program's
+        tensors stay unchanged.
 
         Args:
-            node: its number, or its unique name. For a result the difference is added; its inputs stay unchanged.
+            node: its number, or its unique name. For a result, the difference is added, and its inputs stay unchanged.
             at: the element's flat index; by default all elements get the value.
 
         Raises KeyError: no node has this name, or several have; IndexError: the node or element does not exist;
         ValueError: the dtype cannot hold the number; RuntimeError: the graph cannot be computed again: it has a
-        Function of the program, its inputs are gone, its ops read over a million numbers, or it was plain data.
+        user's Function, its inputs are gone, its ops read over a million numbers, or it was plain data.
         """
         if self.replay is None:
             raise RuntimeError(
@@ -105,7 +105,7 @@ class GraphView(Picture):
 
     @property
     def direction(self) -> Direction:
-        """The arrows: results forward, and gradients, if any, backward."""
+        """The direction of arrows: results forward and, if there are any, gradients backward."""
         return "forward" if self.graph.backward == "none" else "both"
 
     def page(self) -> Page:
@@ -122,7 +122,7 @@ class GraphView(Picture):
         """The same in Mermaid's language, which GitHub renders from a Markdown block ```mermaid."""
         return Dot(self.graph, self.tree, self.direction).mermaid()
 
-    gv, mmd = dot, mermaid  # by the endings of files
+    gv, mmd = dot, mermaid  # by file ending
 
     def graphviz(self, dark: bool = False) -> Any:
         """The same as a ``graphviz.Source``, for Graphviz's other formats. Raises ImportError: Graphviz is missing."""
@@ -140,14 +140,14 @@ def make_dot(
     show_saved: bool = False,
     max_attr_chars: int = 50,
 ) -> Any:
-    """The whole graph of a tensor as a ``graphviz.Digraph``, with the arguments of torchviz's function.
+    """The whole graph of a tensor as a ``graphviz.Digraph``, with torchviz's arguments.
 
         viz.make_dot(loss, dict(model.named_parameters())).render("loss", format="pdf")
 
     Args:
         var: a result of recorded ops. params: names of tensors; other tensors keep the program's names.
-        show_attrs, show_saved: boxes show the non-tensor arguments of ops; the values saved for backward.
-        max_attr_chars: the maximum characters of an argument in a box.
+        show_attrs, show_saved: boxes show ops' non-tensor arguments; the values saved for the backward pass.
+        max_attr_chars: the maximum length of an argument in a box.
 
     Raises TypeError: not a tensor. RuntimeError: no op was recorded. ImportError: Graphviz is missing.
     """
@@ -172,7 +172,7 @@ def make_dot(
 
 
 def packed(graph: Graph, **more: Any) -> dict[str, Any]:
-    """A graph and more data for a page's script, with each value once: other places hold its index in "values"."""
+    """A graph and more data for a page's script, with each value once; other places contain its index in "values"."""
     stored = Stored()
     edges = [list(vars(edge).values()) for edge in graph.edges]
     return {**stored.encoded({**vars(graph), "edges": edges, **more}), "values": stored.packed()}

@@ -1,6 +1,6 @@
-"""Observers: of a call, recording each op with its line, module and time; and of a backward pass, recording the
-gradients. Values are summarised at once, as the program may change them later; only the summaries are kept. The engine
-itself runs the backward pass: gradients are the same as ``backward()`` would have accumulated."""
+"""Observers: one for a call, recording each op with its line, module and time; one for a backward pass, recording
+gradients. Values are summarised immediately, as the program may change them later; only the summaries are kept. The
+engine itself runs the backward pass, so gradients are those that ``backward()`` would have accumulated."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Observation(Within):
         super().__init__(modules)
         self._arguments_of_call = {id(tensor): name for name, tensor in arguments}
         self.variables = Variables()  # the names of results
-        self.ops: dict[Node, tuple[data.Node, Arrays]] = {}  # not yet numbered, and arrays that require no gradient
-        # Leaves by id: the value at that time, its name in the function that recorded the op, and the leaf itself, to
-        # keep its id in use.
+        self.ops: dict[Node, tuple[data.Node, Arrays]] = {}  # unnumbered nodes, and arrays that require no gradient
+        # Leaves by id: its value then, its name in the function that recorded the op, and the leaf itself, to keep its
+        # id in use.
         self.leaves: dict[int, tuple[Value, str, Any]] = {}
         self.made: dict[int, tuple[ref[Variable], str]] = {}  # results without a gradient, by id: see ``made_of``
         self.clock = clock()
-        self._times: list[list[int]] = []  # of the running ops: their start, and the observer's time
+        self._times: list[list[int]] = []  # for each running op: its start, and the observer's time
 
     def __enter__(self) -> Observation:
         attach(self)
@@ -88,7 +88,7 @@ class Observation(Within):
         del self._times[len(self.running) :]
 
     def made_of(self, tensor: Any) -> str:
-        """The source of a result without a gradient, and the op: "target (cast)"; "" for others."""
+        """The source and op of a result without a gradient: "target (cast)"; "" for others."""
         result, name = self.made.get(id(tensor), (None, ""))
         return name if result and result() is tensor else ""
 
@@ -104,7 +104,7 @@ class Observation(Within):
 
 
 def by_kind(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Arrays]:
-    """The non-array arguments of an op as text, and the arrays, by name; without None."""
+    """An op's non-array arguments as text, and its arrays, by name; None is left out."""
     attributes, others = dict[str, str](), Arrays()
     for name, value in arguments:
         if is_array(value) or isinstance(value, Faint):
@@ -115,15 +115,15 @@ def by_kind(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Array
 
 
 class Shown(Observer):
-    """Keeps summaries of all gradients. If only one edge leads to a result, both share one summary."""
+    """Keeps summaries of all gradients. If only one edge leads to a result, the two share one summary."""
 
     def __init__(self, tape: list[Node]) -> None:
         self.edges: dict[tuple[Node, int], Value] = {}  # by node and position
         self.results: dict[Target, Value] = {}
-        self.seconds: dict[Node, float] = {}  # of a node's rules, and of summing their results
+        self.seconds: dict[Node, float] = {}  # time of a node's rules, and of summing their results
         self.ran = False  # whether there are any gradients
         self._clock, self._begin, self._aside = clock(), 0, 0
-        self._depth = 0  # of nested backward passes: a rule may run one
+        self._depth = 0  # of nested backward passes, as a rule may run one
         self._readers: dict[Target, list[tuple[Node, int]]] = {}
         for node in tape:
             for position, (target, slot, *_) in enumerate(node.edges):
@@ -160,12 +160,12 @@ class Shown(Observer):
             self.seconds[node] = (self._clock() - self._begin - self._aside) / 1e9
 
     def first(self, target: Node | int) -> Value | None:
-        """The gradient of a leaf, or of the first of a node's results that got one."""
+        """The gradient of a leaf, or of a node's first result that received one."""
         slots = range(len(target.results or (None,)) if isinstance(target, Node) else 1)
         return next((self.results[target, slot] for slot in slots if (target, slot) in self.results), None)
 
     def take(self, leaves: Sequence[Variable]) -> None:
-        """Take the leaves' ``.grad`` of an earlier backward."""
+        """Take the leaves' ``.grad`` from an earlier backward pass."""
         self.ran = True
         for leaf in leaves:
             if leaf._grad is not None:

@@ -1,7 +1,7 @@
-"""Running ops of a tape again: for results that were not kept, and for a graph with changed numbers. minigrad's ops
-draw no random numbers; a program's own ops might, and do not run. Lost results are computed only from values that have
-not changed since, and must agree with the results that are still known. For changed numbers ops run on copies; the
-inputs of a changed result stay, and its gradient uses the same rules."""
+"""Running a tape's ops again, for results that were not kept, and for a graph with changed numbers. minigrad's ops
+draw no random numbers; a program's own ops might, so they do not run. Lost results are computed only from values that
+have not changed since, and must agree with the results that are still known. For changed numbers, ops run on copies;
+the inputs of a changed result stay, and its gradient uses the same rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...backend import ARRAY_TYPES, dtype as dt, of
 from ...backend.dtype import Array
 from ...ops.op import Op
 
-BUDGET = 4_000_000  # maximum numbers read and written: large models are not computed again
+BUDGET = 4_000_000  # maximum numbers read and written; larger models are not computed again
 CHANGED = "its inputs have changed since"
 GONE = "its inputs are gone"
 _APART = 100  # tolerance between two computations, in units of the dtype's rounding, relative to the largest number
@@ -30,7 +30,7 @@ class UnknownError(RuntimeError):
 
 
 def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[Node, str]]:
-    """All results of a tape (older nodes first), including ``alive`` ones, and why others are unknown."""
+    """All results on a tape (older nodes first), including ``alive`` ones, and why others are unknown."""
     results_by_slot, reasons = dict(alive), dict[Node, str]()
     new: set[Node] = set()
     left = BUDGET
@@ -41,7 +41,7 @@ def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[
         return results_by_slot[source, slot]
 
     def unchanged(value: Any) -> Any:
-        """A value that an op has read. Raises UnknownError: it has changed since."""
+        """A value that an op has read. Raises UnknownError: it has changed since then."""
         if isinstance(value, Variable) and is_changed(value._changes, node.order):
             raise UnknownError(CHANGED)
         return value.array if isinstance(value, Variable) else value
@@ -69,7 +69,7 @@ def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[
 
 
 def arguments_of(node: Node, result: Callable[[Node, int], Any], leaf: Callable[[Any], Any]) -> list[Any]:
-    """A node's arguments: ``result(node, slot)`` for results that get a gradient, ``leaf(value)`` for others."""
+    """A node's arguments: ``result(node, slot)`` for results with a gradient, ``leaf(value)`` for others."""
 
     def read(value: Any) -> Any:
         if type(value) in (tuple, list):
@@ -105,7 +105,7 @@ def _results(op: Op, args: list[Any], left: int) -> tuple[Array, ...]:
         raise UnknownError("the graph is too large to compute again")
     try:
         out = op.compute(args)[0]
-    except Exception as error:  # of code that a program has replaced
+    except Exception as error:  # from code that a program has replaced
         raise UnknownError(f"computing it again failed: {error}") from error
     results = out if isinstance(out, tuple) else (out,)
     return tuple(array if type(array) in ARRAY_TYPES else np.asarray(array) for array in results)
@@ -124,12 +124,12 @@ def _is_close(a: Array, b: Array) -> bool:
 
 @np.errstate(all="ignore")
 def run_again(node: Node, args: list[Any], changes: Sequence[Change]) -> tuple[Any, ...]:
-    """The results of a node with other arguments, with changed numbers in the first result."""
+    """A node's results for other arguments, with changed numbers in the first result."""
     if node.op.backward is not None:
         raise UnknownError(f"{node.op.name} is a Function of the program, and is not run again")
     try:
         result = apply(node.op, tuple(args))
-    except Exception as error:  # of numbers that an op refuses, such as an index
+    except Exception as error:  # from numbers that an op rejects, such as an index
         raise UnknownError(f"{node.op.name} does not run with these numbers: {error}") from error
     results = result if isinstance(result, tuple) else (result,)
     results[0].array = _with_changes(results[0].array, changes)  # the node keeps its own result for its rules

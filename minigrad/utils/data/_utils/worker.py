@@ -1,8 +1,8 @@
-"""Worker processes: each fetches batches, by their indices, in parallel to the main process.
+"""Worker processes: each fetches batches, by their indices, in parallel with the main process.
 
 A worker and its parent share one pipe. Answers arrive in the order of tasks, so the parent knows which worker is next
-by counting. In the worker, a thread writes answers: the worker reads its next task while its last answer waits in the
-pipe, so that worker and parent never deadlock.
+by counting. In the worker, a thread writes answers, so the worker reads its next task while its last answer waits in
+the pipe: worker and parent never deadlock.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class WorkerInfo:
     id: int  # from 0
     num_workers: int
     seed: int  # for its random numbers: the workers' common seed plus the id
-    dataset: Any  # its copy, which it may change to yield only a part
+    dataset: Any  # the worker's copy, which it may change to yield only a part
 
 
 class Ended:
@@ -55,7 +55,7 @@ class Failure:
         self.message = f"Caught {self.kind.__name__} {where}.\nOriginal {text}"
 
     def reraise(self) -> None:
-        """Raise an exception of the same type, or RuntimeError if that takes more than a message."""
+        """Raise an exception of the same type, or RuntimeError if that type takes more than a message."""
         message: str = _KeyErrorMessage(self.message) if self.kind is KeyError else self.message
         try:
             error = self.kind(message)
@@ -73,7 +73,7 @@ def get_worker_info() -> WorkerInfo | None:
 
 
 def run(connection: Connection, loop: Callable[..., None], inherited: list[Connection]) -> None:
-    """The main function of a worker, until the parent ends it or dies."""
+    """The main function of a worker, which runs until the parent ends it or dies."""
     for other in inherited:  # a copy of the parent's end would keep the pipe open after the parent's death
         other.close()
     answers: SimpleQueue[bytes | None] = SimpleQueue()
@@ -84,7 +84,7 @@ def run(connection: Connection, loop: Callable[..., None], inherited: list[Conne
         answers.put(None)
         sender.join()
     except (KeyboardInterrupt, EOFError, OSError):
-        pass  # the parent also gets Ctrl-C and reports it; or it has ended
+        pass  # the parent also receives Ctrl-C and reports it, or has ended
 
 
 def _write_answers(connection: Connection, answers: SimpleQueue[bytes | None]) -> None:
@@ -112,7 +112,7 @@ def task_loop(
     connection: Connection,
     answers: SimpleQueue[bytes | None],
 ) -> None:
-    """Set seeds and one thread, call the user's function ``init``, and answer (epoch, index) with (epoch, batch). For
+    """Set seeds and a single thread, call the user's ``init``, and answer each (epoch, index) with (epoch, batch). For
     each epoch, ``fetcher`` returns a new function that fetches from the dataset."""
     global _info
     _info, where = info, f"in DataLoader worker process {info.id}"
@@ -157,7 +157,7 @@ def _pickled(epoch: int, answer: Any, where: str) -> bytes:
 
 
 class Worker:
-    """A worker process, as its parent sees it, after it started the ``others``; the worker calls ``loop`` with the pipe
+    """A worker process as its parent sees it, started after the ``others``; the worker calls ``loop`` with the pipe
     of tasks and a queue for answers."""
 
     def __init__(self, context: Any, loop: Callable[..., None], others: list[Worker]) -> None:
