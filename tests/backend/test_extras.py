@@ -1,4 +1,4 @@
-"""Commands that install optional libraries fit a checkout, a wheel and a notebook."""
+"""Commands that install optional libraries suit a checkout, a wheel and a notebook."""
 
 import re
 import shutil

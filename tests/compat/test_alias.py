@@ -1,4 +1,4 @@
-"""`import torch` gives minigrad: after a call, within a `with`, and in a program run by `minigrad compat`."""
+"""`import torch` imports minigrad: after a call, within a `with`, and in a program run by `minigrad compat`."""
 
 import importlib
 import os
@@ -243,7 +243,7 @@ with as_torch(replace=True) as torch:
 
 
 def test_a_with_affects_only_its_own_imports(tmp_path: Path) -> None:
-    """Packages imported before keep their torch, other processes do not inherit it, and C code that reads
+    """Packages imported earlier keep their torch, other processes inherit nothing, and C code that reads
     ``sys.modules`` after ``__import__``, as ``PyImport_Import`` does, gets minigrad."""
     library = {"in_c.py": "import ctypes, torch\ndef load():\n    return IMPORT('torch')\n"}
     library["in_c.py"] += "IMPORT = ctypes.pythonapi.PyImport_Import\n"

@@ -115,7 +115,7 @@ def test_numbers_that_are_not_finite_stay_in_their_head(value: float, place: int
 
 @cases("together, batch_first", itertools.product([(0, 1, 2), (1, 2), (0, 1), ()], [False, True]))
 def test_slices_of_one_projection(together: tuple[int, ...], batch_first: bool) -> None:
-    """They are read without a copy; their gradients have the same order of axes in memory."""
+    """The kernel reads them without a copy; their gradients have the same order of axes in memory."""
     b, h, t, d = 3, 2, 20, 16
     apart = [x.astype(np.float32) for x in qkv((b, h, t, d), t, d)]
     lead, axes = ((b, t), (0, 2, 1, 3)) if batch_first else ((t, b), (1, 2, 0, 3))

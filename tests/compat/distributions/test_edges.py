@@ -99,7 +99,7 @@ def test_samples_are_strictly_within_the_support(dtype: Any) -> None:
 
 @cases("alpha", [1e-3, 0.1, 0.7, 2.0, 30.0, 1e4])
 def test_the_derivative_of_gamma_samples_is_pytorchs(alpha: float) -> None:
-    """dz/dα, which PyTorch approximates to some 1e-3."""
+    """dz/dα, which PyTorch approximates to about 1e-3."""
     minigrad.manual_seed(0)
     a = minigrad.full((2000,), alpha, dtype=minigrad.float64, requires_grad=True)
     z = D.Gamma(a, 1.0).rsample()
