@@ -147,7 +147,7 @@ POWERS: dict[str, Any] = {
 @cases("dtype", ["complex64", "complex128"])
 @cases("name", POWERS)
 def test_powers_round_as_pytorchs(name: str, dtype: str) -> None:
-    """To the bit, so that poles stay where a program puts them; complex exponents and 1 / z within a few ulp."""
+    """Bit for bit, so that poles stay where a program puts them; complex exponents and 1 / z within a few ulp."""
     near = {"-1": 2, "complex ones": 8, "a base that is a number": 8}.get(name, 0) * float(np.finfo(dtype).eps)
     torch = pytest.importorskip("torch")
     mine, other = (

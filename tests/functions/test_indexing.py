@@ -133,7 +133,7 @@ def repeats(key: list[Any], shape: tuple[int, ...]) -> bool:
         lambda t: [(0, 1), (1, 2)],
     ],
 )
-@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")  # PyTorch's, of masks of bytes
+@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")  # PyTorch's warning about byte masks
 def test_known_indices(key: Any) -> None:
     agree(lambda t, x: x[key(t)], numbers(*SHAPE))
 
@@ -339,7 +339,7 @@ def test_gradients_of_reduced_elements(reduce: str, include_self: bool, device: 
 
 
 def test_second_gradients_of_products_with_zeros(device: str) -> None:
-    """PyTorch refuses where two factors of a product are 0."""
+    """PyTorch raises an error where two factors of a product are 0."""
     values = np.array([[0.0, 5, 1], [6, 0, 2], [2, 0, 3], [0, 0, 0.5]])
     x, src = (ours(v, device=device).requires_grad_() for v in (values[:2, ::-1].copy(), values))
     index = ours(np.array([[0, 0, 1], [0, 1, 1], [1, 1, 1], [0, 1, 0]]), device=device)

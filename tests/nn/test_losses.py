@@ -238,7 +238,7 @@ LOSSES: list[Row] = [
     (lambda n, r: n.GaussianNLLLoss(full=True, eps=0.5, reduction=r), lambda: [*vectors(2), shares(5, 1) + 0.1], 3),
     (lambda n, r: n.GaussianNLLLoss(reduction=r), lambda: [*vectors(2), rng.uniform(0.1, 2, 5)], 3),
 ]
-NO_SECOND = (nn.MultiMarginLoss, nn.MultiLabelMarginLoss)  # PyTorch has no second order of these
+NO_SECOND = (nn.MultiMarginLoss, nn.MultiLabelMarginLoss)  # PyTorch has no second-order gradients of these
 
 
 @cases("make, arrays, leaves", LOSSES)

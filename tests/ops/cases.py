@@ -55,7 +55,7 @@ class Case:
         ours, theirs: the same function, called with the library (minigrad, torch) and the inputs.
         inputs: see the module's docstring.
         second: whether its second order is also compared (with torch, and by differences).
-        numeric: whether finite differences give its gradient (not at a kink or a step).
+        numeric: whether finite differences match its gradient (not at a kink or a step).
         extreme: whether to try very large, tiny, infinite and NaN elements.
         float32: how far it may be from float64, relative to the largest element.
     """

@@ -187,7 +187,7 @@ def test_numbers_as_in_pytorch(expression: str) -> None:
     try:
         expected = listed(evaluate(expression, t=torch, x=torch.tensor(values, dtype=torch.float16)))
     except RuntimeError as error:
-        assert "without overflow" in str(error)  # PyTorch refuses the number
+        assert "without overflow" in str(error)  # PyTorch rejects the number
         return
     results = listed(evaluate(expression, t=minigrad, x=minigrad.tensor(values, dtype=minigrad.float16)))
     for mine, theirs in zip(results, expected, strict=True):

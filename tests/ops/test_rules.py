@@ -177,7 +177,7 @@ def test_agrees_with_finite_differences(op: str, device: str) -> None:
 
 
 def laid_out(array: Any, layout: str) -> Any:
-    """The same elements in another memory layout."""
+    """The same elements in a different memory layout."""
     if layout == "transposed":
         return np.array(array.T, order="C").T
     if layout == "strided":

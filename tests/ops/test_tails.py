@@ -217,7 +217,7 @@ BELOW: dict[str, tuple[Any, Any, Any]] = {
 @cases("name", BELOW)
 @cases("dtype, start", [(np.float32, -88.0), (np.float64, -709.0)])
 def test_down_to_the_smallest_numbers(name: str, dtype: Any, start: float, device: str) -> None:
-    """To within a few of the smallest numbers; on a GPU of the smallest normal ones, as it flushes others to 0."""
+    """To within a few of the smallest numbers; on a GPU, of the smallest normal ones, as it flushes others to 0."""
     program, value, slope = BELOW[name]
     points = (start - np.arange(0, 14, 0.5)).astype(dtype)
     power = np.exp(points.astype(np.longdouble))

@@ -123,7 +123,7 @@ def check_reductions_that_a_dtype_does_not_have(g: ProcessGroup) -> None:
 
 
 def check_sums_that_round_or_wrap_around(g: ProcessGroup) -> None:
-    """In float16 2048 + 1 + 1 + ... stays 2048 if each sum is rounded."""
+    """In float16, 2048 + 1 + 1 + ... stays 2048 if each sum is rounded."""
     x = minigrad.tensor([2048.0 if g.rank() == 0 else 1.0], dtype=minigrad.float16)
     dist.all_reduce(x, group=g)
     same(x, np.array([2048 + g.size() - 1], "float16"))
@@ -305,7 +305,7 @@ def check_parameters_and_tensors_with_a_graph(g: ProcessGroup) -> None:
 
 
 def _version_after(g: ProcessGroup, call: Callable[[Tensor], Any]) -> str:
-    """The error of the backward pass after a tensor that it needs was changed; "" if there is no error."""
+    """The error that the backward pass raises after a tensor that it needs was changed; "" if there is no error."""
     x = minigrad.ones(2, 3, requires_grad=True)
     y = x * 2
     result = (y * y).sum()
@@ -475,7 +475,7 @@ def check_wrong_ranks_of_a_group(g: ProcessGroup) -> None:
 
 
 def check_groups_that_overlap_in_time(g: ProcessGroup) -> None:
-    """Calls in two groups of the same ranks, started in another order on every second rank."""
+    """Calls in two groups of the same ranks, started in a different order on every second rank."""
     other = dist.new_group()
     x, y = tensor(g.rank()), tensor(g.rank()) + 1
     pairs = [(x, g), (y, other)]

@@ -1,4 +1,4 @@
-"""Continuing prompts gives the same results with and without a cache, one by one and in a batch."""
+"""Continuing prompts produces the same results with and without a cache, one by one and in a batch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Decoding with a cache: it gives the same beams as decoding without one, and keeps no graph."""
+"""Decoding with a cache: it finds the same beams as decoding without one, and keeps no graph."""
 
 import math
 import random

@@ -221,7 +221,7 @@ def test_stopped_between_updates(tmp_path: Path, number: int, at: int, whole: di
 
 @pytest.mark.skipif(os.name != "posix", reason="no such signals")
 def test_a_run_that_was_stopped_at_its_end_is_evaluated_later(tmp_path: Path) -> None:
-    """The checkpoint on disk is of the same step, before its evaluation."""
+    """The checkpoint on disk is from the same step, before its evaluation."""
     stopped = trainer(tmp_path / "run", loss=stopping(18, signal.SIGINT), steps=6).fit()
     assert (stopped.reason, stopped.step, stopped.best) == ("interrupted", 6, None)
     trainer(tmp_path / "run", steps=6).fit()
