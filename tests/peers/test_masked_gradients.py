@@ -1,6 +1,6 @@
 """Infinite and NaN gradients into every function with masked elements: a gradient that is 0 in PyTorch is 0 here.
 
-A rule of the form g · mask gives NaN where an infinite g meets a 0. ``tests/ops/test_masks.py`` tests the ops; this
+A rule of the form g · mask yields NaN where an infinite g meets a 0. ``tests/ops/test_masks.py`` tests the ops; this
 file tests the functions made of them.
 """
 

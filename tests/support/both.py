@@ -33,7 +33,7 @@ def tensor(t: Any, value: Any, device: str = "cpu") -> Any:
 
 
 def results(value: Any) -> Iterator[Any]:
-    """The tensors in a result, one after the other."""
+    """The tensors in a result, one after another."""
     if isinstance(value, (tuple, list)) and not isinstance(value, (torch.Size, minigrad.Size)):
         for part in value:
             yield from results(part)
