@@ -21,7 +21,7 @@ def leaf(*values: float, dtype: Any = None) -> minigrad.Tensor:
 
 
 TWICE: list[tuple[Any, list[float]]] = [
-    (lambda x: (x[0] + x[1:].sum(0) + x.flip(0)[2]).sum(), [2, 1, 1]),  # the gradient of a view is added in place
+    (lambda x: (x[0] + x[1:].sum(0) + x.flip(0)[2]).sum(), [2, 1, 1]),  # a view's gradient is added in place
     (lambda x: (x - x).sum(), [0, 0, 0]),
     (lambda x: x @ x, [2, 4, 6]),
     (lambda x: (minigrad.cat([x, x]) * minigrad.arange(6.0)).sum(), [3, 5, 7]),

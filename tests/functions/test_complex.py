@@ -159,7 +159,7 @@ def test_powers_round_as_pytorchs(name: str, dtype: str) -> None:
 
 @cases("kind", [minigrad.complex64, minigrad.complex128])
 def test_a_whole_power_is_an_exponential(kind: Any, device: str) -> None:
-    """aⁿ is exp(n ln a), which avoids the pole of 1 / (1 + w), also in place; state-space models' nodes are finite."""
+    """aⁿ is exp(n ln a), even in place. This avoids the pole of 1 / (1 + w): state-space models' nodes are finite."""
     n = minigrad.arange(13, device=device)
     w = minigrad.tensor(ROOT, dtype=kind, device=device) ** n
     plain = np.exp(np.arange(13) * np.log(kind.numpy.type(ROOT)))

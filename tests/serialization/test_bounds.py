@@ -66,7 +66,7 @@ def test_keys_of_one_hash_in_a_description() -> None:
 
 
 def of_zeros(keys: list[Any]) -> bytes:
-    """A pickle of a dict with some keys, created without such a dict."""
+    """A pickle of a dict with some keys, created without the dict itself."""
     inside = b"".join(pickle.dumps(key, 2)[2:-1] + b"K\0" for key in keys)
     return b"\x80\x02}(" + inside + b"u."
 

@@ -172,7 +172,7 @@ class StrictArray:
         if any(isinstance(i, StrictArray) and i.dtype == bool for i in whole):
             synchronized("a mask as index")
         if not arrays and not any(i is Ellipsis for i in whole):
-            whole = (*whole, Ellipsis)  # a view where NumPy would give a scalar
+            whole = (*whole, Ellipsis)  # a view where NumPy would return a scalar
         return wrap(np.asarray(self._array[_index(whole, self.shape)]))
 
     def __setitem__(self, index: Any, value: Any) -> None:

@@ -27,7 +27,7 @@ WIDE, READY = {"width": 1300, "height": 900}, "[data-ready]"
 
 
 class Net(nn.Module):
-    """A net with a residual connection: two rules give h a gradient, and a weight is read twice."""
+    """A net with a residual connection: h gets gradients from two rules, and a weight is read twice."""
 
     def __init__(self) -> None:
         super().__init__()

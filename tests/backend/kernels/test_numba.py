@@ -238,7 +238,7 @@ def test_ignored_rows_contribute_nothing() -> None:
 
 @cases("target", [20, -1, 1 << 40])
 def test_a_class_out_of_range_is_not_read(target: int) -> None:
-    """The functional form checks targets; a direct call of the op gives NaN, also in the gradient."""
+    """The functional form checks targets; a direct call of the op returns NaN, also in the gradient."""
     args = [normal(3, 20), np.array([0, target, 1]), None, -100, 0.1]
     loss, slopes = run("cross_entropy", args, (0,), np.ones(3))
     np.testing.assert_array_equal(np.isnan(loss), [False, True, False])

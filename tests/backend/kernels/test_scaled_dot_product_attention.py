@@ -47,7 +47,7 @@ def mask_of(kind: str, shape: tuple[int, ...], source: int) -> Any:
 
 
 def uses() -> Iterator[tuple[tuple[int, ...], int, int, str, bool, float]]:
-    """Each shape with each pair of ``is_causal`` and dropout; each mask with shapes and with such pairs."""
+    """Each shape with each pair of ``is_causal`` and dropout; each mask with several shapes and pairs."""
     for i, shape in enumerate(SHAPES):
         for j, (is_causal, p) in enumerate(itertools.product((False, True), (0.0, 0.25))):
             yield *shape, MASKS[(4 * i + 5 * j + i // 3) % len(MASKS)], is_causal, p

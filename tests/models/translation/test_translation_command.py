@@ -562,7 +562,7 @@ def test_fresh_keeps_the_old_run_under_another_name(
 
     monkeypatch.setattr(Path, "rename", refuse)
     say(*arguments(table, "--steps", "2", "--fresh"), status=1)
-    assert contents(table) == before  # a run that cannot be renamed is kept
+    assert contents(table) == before  # a run that cannot be renamed stays unchanged
 
 
 def test_a_training_of_an_earlier_version_resumes(table: Path, trained: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Samplers give PyTorch's order from the same seed, over several passes."""
+"""Samplers return PyTorch's order from the same seed, over several passes."""
 
 from collections.abc import Callable
 from itertools import product

@@ -68,7 +68,7 @@ WAYS: list[Callable[[Tensor, Tensor, Tensor], Tensor]] = [
 
 
 class Written(nn.Module):
-    """Attention as people write it, in several ways; ``weights`` holds the last call's weights."""
+    """Attention as people write it, in several ways; ``weights`` is the last call's weights."""
 
     def __init__(self, way: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
         super().__init__()
