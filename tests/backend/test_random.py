@@ -1,4 +1,4 @@
-"""Generators repeat and restore PyTorch's stream (tests/functions/test_random.py) and masks."""
+"""Generators reproduce and restore PyTorch's stream (tests/functions/test_random.py) and masks."""
 
 import math
 from typing import Any

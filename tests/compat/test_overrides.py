@@ -46,7 +46,7 @@ class Loud(Duck):
 
 
 class Sub(minigrad.Tensor):
-    """A tensor class without overrides: results have its class."""
+    """A tensor class without overrides; results belong to it."""
 
 
 class Tagged(minigrad.Tensor):

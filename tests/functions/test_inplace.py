@@ -68,7 +68,7 @@ def ours_or(t: Any, values: Any) -> Any:
 
 @cases("name", RESHAPES)
 def test_another_shape_keeps_the_history(t: Any, name: str) -> None:
-    """Also without gradients, for a leaf, and where elements share memory."""
+    """Even without gradients, for a leaf, and where elements share memory."""
     reshape, shape = RESHAPES[name], RESHAPES[name](t.ones(3, 4)).shape
     leaf = t.ones(3, 4, requires_grad=True)
     y, parameter = leaf * 2, t.ones(3, 4, requires_grad=True)

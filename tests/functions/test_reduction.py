@@ -40,7 +40,7 @@ def test_values_over_axes(name: str, dim: Any, device: str) -> None:
 @cases("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
 def test_dtypes_of_results(name: str, dtype: str, device: str) -> None:
     if (name, dtype) in {("argmax", "bool"), ("any", "uint8"), ("all", "uint8")}:
-        return  # torch refuses the first, and keeps uint8 where others return bool
+        return  # torch rejects the first, and keeps uint8 where others return bool
     args = (0,) if name.startswith("cum") else ()
     x = minigrad.tensor([1, 0, 1]).to(getattr(minigrad, dtype)).to(device)
     y = torch.tensor([1, 0, 1]).to(getattr(torch, dtype))

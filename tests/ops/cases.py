@@ -647,7 +647,7 @@ case("binary_cross_entropy_with_logits", _own, (3, 4), between(0.0, 1.0, 3, 4))
 
 
 def _complex(name: str, function: Function, *shapes: tuple[int, ...], theirs: Function | None = None) -> None:
-    """Add a case of an op on complex numbers, passed as (..., 2); complex results are also returned so."""
+    """Add a case of an op on complex numbers, passed as (..., 2); complex results are returned likewise."""
 
     def in_reals(function: Function) -> Function:
         def through_reals(t: Any, *xs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Masks block gradients completely, also infinite ones and NaN, whose product with 0 is NaN.
+"""Masks block gradients completely, even infinite ones and NaN, whose product with 0 is NaN.
 
 A gradient of 1 reveals a mask: the result is exactly 0. The test runs every case of every op in the registry, and so
 includes a new op as soon as it has a case.

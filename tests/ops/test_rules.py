@@ -223,7 +223,7 @@ def results(case: Case, arrays: list[Any]) -> list[Any]:
 
 
 def alone(case: Case) -> None:
-    """No rule runs for a gradient that is not needed."""
+    """Check that no rule runs for a gradient that is not needed."""
     full = inputs(case, "cpu")
     outputs = listed(case.ours(minigrad, *full))
     g = [ours(d) for d in arriving(floats(outputs))]

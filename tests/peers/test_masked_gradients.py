@@ -174,7 +174,7 @@ def computed(t: Any, expression: str) -> tuple[list[Any], list[Any]]:
 
 @cases("expression", CASES)
 def test_as_pytorch(expression: str) -> None:
-    """Wherever PyTorch's gradient is finite or infinite, ours is the same; also when it is itself differentiable."""
+    """Wherever PyTorch's gradient is finite or infinite, ours is the same, even when it is itself differentiable."""
     (expected, their_leaves), (outputs, leaves) = (computed(t, expression) for t in (torch, minigrad))
     is_added = any(fnmatchcase(expression, pattern) for pattern in ADDED)
     for ours, theirs in zip(outputs, expected, strict=True):

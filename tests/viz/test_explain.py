@@ -1,4 +1,4 @@
-"""Explanations: the chain of rules as text, its numbers, and its messages if numbers are missing."""
+"""Explanations: the chain of rules as text, its numbers, and its messages when numbers are missing."""
 
 import re
 from functools import partial

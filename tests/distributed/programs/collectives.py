@@ -219,7 +219,7 @@ def check_all_to_all(g: ProcessGroup) -> None:
 
 
 def check_all_to_all_single(g: ProcessGroup) -> None:
-    """In equal parts, and where rank s sends (s + r) % 3 rows to rank r."""
+    """In equal parts, and in parts where rank s sends (s + r) % 3 rows to rank r."""
     n, k = g.size(), g.rank()
     x, out = tensor(k, (2 * n, 3)), zeros((2 * n, 3))
     dist.all_to_all_single(out, x, group=g)
@@ -274,7 +274,7 @@ def check_tensors_that_are_not_contiguous(g: ProcessGroup) -> None:
 
 
 def check_output_and_input_may_share_memory(g: ProcessGroup) -> None:
-    """As in PyTorch: a shard that is a view of the whole."""
+    """As in PyTorch, a shard may be a view of the whole."""
     n, k = g.size(), g.rank()
     whole = minigrad.zeros(n, 3)
     whole[k].fill_(k + 1)  # a view changes only its part

@@ -1,4 +1,4 @@
-"""Which architectures transformers has: model types, and for each the class with the most specific head."""
+"""The architectures in transformers: model types, and for each the class with the most specific head."""
 
 from typing import Any
 

@@ -16,7 +16,7 @@ HUGE = 1e6  # larger numbers, which masks put into logits, do not enter the loss
 
 
 def measure(model: Any, inputs: Arrays, generates: bool = True) -> tuple[Arrays, str]:
-    """Outputs, gradients, five losses and generated ids by name; and the reason why there are no ids, or ""."""
+    """Outputs, gradients, five losses and generated ids by name; and why there are no ids, or ""."""
     import torch
 
     model.eval()
