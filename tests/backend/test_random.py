@@ -62,7 +62,7 @@ def test_masks_are_splitmix() -> None:
 
 @cases("p", [0.1, 0.5])
 def test_elements_of_masks_are_independent(p: float) -> None:
-    """Adjacent elements, rows of usual lengths, masks of consecutive seeds coincide only as often as by chance."""
+    """Adjacent elements, rows of usual lengths and masks of consecutive seeds coincide only as often as by chance."""
     n, q, bound = 1 << 20, round(p * 65536) / 65536, round(p * 65536)
 
     def dropped(seed: int) -> Any:

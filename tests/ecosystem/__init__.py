@@ -8,7 +8,7 @@
     python -m tests.ecosystem NAME --in TORCH MINIGRAD
                                            use the Pythons of two existing environments: nothing is installed
 
-``libraries.toml`` lists the libraries, which were chosen before any was tried, and ``libraries/`` holds an example of
+``libraries.toml`` lists the libraries, which were chosen before any was tried, and ``libraries/`` has an example of
 each: a plain PyTorch program, whose ``run()`` returns results by name (``training.py`` has their loop). The exit status
 is 1 if a verdict contradicts the table: an example differs or fails and the table has no reason for it, or it is right
 and the table has one.

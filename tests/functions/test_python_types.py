@@ -40,7 +40,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "randint_like": (X, 0, 2),
     "range": (0, 2),
 }
-# These do not return a tensor, need a file, or set a state.
+# These return no tensor, need a file, or set a state.
 OTHERS = {"TypedStorage", "autocast", "from_file", "set_autocast_dtype", "set_default_dtype"}
 PLACES: dict[str, Callable[[Any], Any]] = {
     "": lambda t: t,

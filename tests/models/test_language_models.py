@@ -93,7 +93,7 @@ def searches(model: Any, cached: bool) -> list[generate.Hypothesis]:
 
 @each
 def test_generation_is_the_same_with_a_cache(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even past the context, where the window moves. Even short texts exceed the cache's initial capacity."""
+    """Also past the context, where the window moves. Even short texts exceed the cache's initial capacity."""
     monkeypatch.setattr(continuation, "INITIAL_CAPACITY", 3)
     model = small(name, device, **({} if name == "transformer-xl" else {"positions": 8}))
     for ours, expected in zip(searches(model, True), searches(model, False), strict=True):
