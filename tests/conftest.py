@@ -87,7 +87,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Freeze the millions of objects that exist now and live to the end: the garbage collector skips them."""
+    """Freeze the millions of objects that exist now and live to the end, so that the garbage collector skips them."""
     gc.collect()
     gc.freeze()
 
@@ -106,7 +106,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def as_many_threads() -> Iterator[None]:
-    """Fail a test that leaves another number of threads: later tests would be several times slower."""
+    """Fail a test that leaves a different number of threads: later tests would be several times slower."""
     before = parallel.get_num_threads()
     yield
     if (after := parallel.get_num_threads()) != before:

@@ -101,7 +101,7 @@ def everything() -> dict[str, Any]:
 
 
 def test_calls() -> None:
-    """Interrupt before the first run of each library line; of many lines, before about 30."""
+    """Interrupt before the first run of each library line; if there are many lines, before about 30."""
 
     def check(name: str) -> None:
         default_generator.manual_seed(0)

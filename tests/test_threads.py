@@ -81,7 +81,7 @@ KINDS = (of_layers, of_attention, of_images, of_sequences)
 
 
 def prepared(number: int) -> Callable[[], Arrays]:
-    """A training that returns its losses and weights; its initial weights are drawn here, from the shared generator."""
+    """A training run that returns its losses and weights; initial weights are drawn here, from the shared generator."""
     mg.manual_seed(number)
     generator = mg.Generator().manual_seed(number)
     model, loss_of = KINDS[number % len(KINDS)](generator)
@@ -116,7 +116,7 @@ def kernels_threads() -> object:
 @pytest.mark.usefixtures("kernels_threads")
 @pytest.mark.parametrize("small", [False, True], ids=["", "shared"])
 def test_each_training_is_independent_of_other_threads(small: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the bit, also where kernels share small arrays among their threads, which one training uses at a time."""
+    """Bit for bit, even where kernels split small arrays among their threads, which one run uses at a time."""
     if small:
         training.cut_small(monkeypatch)
     numbers = range(len(KINDS))

@@ -1,5 +1,5 @@
-"""As in PyTorch: hooks on nodes, accumulations and several gradients, gradients from and to edges, nested backward
-passes, versions."""
+"""Hooks on nodes, on accumulation and on several gradients, gradients from and to edges, nested backward passes, and
+versions, as in PyTorch."""
 
 from typing import Any
 
@@ -73,7 +73,7 @@ PLACES: list[Any] = [
 
 @cases("register", PLACES)
 def test_a_hook_may_remove_itself_and_others(register: Any, t: Any) -> None:
-    """All hooks that are registered when the gradient arrives see it."""
+    """Every hook that is registered when the gradient arrives sees it."""
     y, calls, handles = t.ones(2, requires_grad=True).exp(), [], []
 
     def first(*gradients: Any) -> None:
@@ -221,7 +221,7 @@ def test_retain_grad_before_a_change_through_a_view(t: Any, first: str) -> None:
 
 
 def test_an_input_of_backward_gets_its_gradient_once(t: Any) -> None:
-    """Also an input that is listed twice, or that retains its gradient."""
+    """Even if it is listed twice or retains its gradient."""
     x = t.ones(2, requires_grad=True)
     calls: list[float] = []
     x.register_post_accumulate_grad_hook(lambda leaf: calls.append(leaf.grad.sum().item()))

@@ -113,7 +113,7 @@ def test_an_observer_of_all_threads(diary: Diary) -> None:
         thread = threading.Thread(target=lambda: x.exp())
         thread.start()
         thread.join()
-    finally:  # also where there are no threads
+    finally:  # even where there are no threads
         detach(diary)
     threading.Thread(target=lambda: x.tanh()).start()
     assert [event[:2] for event in diary.events] == [("applying", "exp"), ("applied", "exp")]

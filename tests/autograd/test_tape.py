@@ -22,7 +22,7 @@ def _leaf(device: str, dtype: Any = mg.float32) -> Any:
 
 
 def _changed_view(device: str) -> Any:
-    """A view whose memory was changed through its base after its creation."""
+    """A view whose memory was changed through its base after the view was created."""
     base = _leaf(device) * 1.0
     view = base[:]
     base.mul_(0.5)

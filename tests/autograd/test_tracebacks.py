@@ -32,7 +32,7 @@ def filtering() -> Iterator[None]:
 
 
 def frames_of(mistake: Callable[[], object]) -> list[str]:
-    """The functions on the traceback of a mistake, after ours; library functions as "minigrad"."""
+    """The functions in the traceback of a mistake, after ours; library functions as "minigrad"."""
     try:
         mistake()
     except Exception as error:
@@ -51,7 +51,7 @@ class Net(nn.Sequential):
         return super().forward(input)
 
 
-NET = Net(nn.ReLU(), Inner(4, 2))  # takes another width than its input has
+NET = Net(nn.ReLU(), Inner(4, 2))  # expects a width other than its input's
 
 
 class Wrong(mg.autograd.Function):
@@ -146,7 +146,7 @@ def test_the_chain_omits_the_librarys_errors_and_keeps_the_users() -> None:
         try:
             {}["key"]
         except KeyError:
-            X + mg.ones(4)  # NumPy refuses this first
+            X + mg.ones(4)  # NumPy rejects this first
     except RuntimeError as error:
         assert error.__cause__ is None
         assert not isinstance(error.__context__, ValueError)

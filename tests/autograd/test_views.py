@@ -1,4 +1,4 @@
-"""Views and changes in place within the graph behave as in PyTorch, in random programs and in known ones."""
+"""Views and in-place changes within the graph behave as in PyTorch, in random programs and in known ones."""
 
 import random
 from collections.abc import Callable
@@ -165,7 +165,7 @@ def test_a_part_of_an_expanded_tensor_can_be_written(program: str) -> None:
 
 @cases("take", [lambda y: y.chunk(2, dim=1)[1], lambda y: y.split([1, 2])[1], lambda y: y.unbind(0)[2]])
 def test_parts_of_a_split_can_be_changed(take: Callable[[Any], Any]) -> None:
-    """PyTorch refuses these; here the gradient equals the one of the same change out of place."""
+    """PyTorch rejects these; here the gradient equals that of the same change made out of place."""
     x = ours(np.arange(12.0).reshape(3, 4), True)
     y = x * 1
     part = take(y)

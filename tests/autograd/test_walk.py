@@ -21,7 +21,7 @@ def leaf(*values: float, dtype: Any = None) -> minigrad.Tensor:
 
 
 TWICE: list[tuple[Any, list[float]]] = [
-    (lambda x: (x[0] + x[1:].sum(0) + x.flip(0)[2]).sum(), [2, 1, 1]),  # the gradient of a view is added in place
+    (lambda x: (x[0] + x[1:].sum(0) + x.flip(0)[2]).sum(), [2, 1, 1]),  # a view's gradient is added in place
     (lambda x: (x - x).sum(), [0, 0, 0]),
     (lambda x: x @ x, [2, 4, 6]),
     (lambda x: (minigrad.cat([x, x]) * minigrad.arange(6.0)).sum(), [3, 5, 7]),
@@ -142,7 +142,7 @@ def test_only_paths_to_the_inputs_are_walked() -> None:
 
 @cases("create", [False, True])
 def test_an_op_that_computes_all_gradients_at_once_may_reach_past_the_inputs(create: bool) -> None:
-    """Other gradients of fused ops and a Function's backward are dropped, and no hook sees them."""
+    """The other gradients that fused ops and a Function's backward compute are dropped, and no hook sees them."""
 
     class Product(Function):
         @staticmethod
@@ -265,7 +265,7 @@ def test_retain_grad() -> None:
     h = x * 2
     assert not h.retains_grad
     h.retain_grad()
-    h.retain_grad()  # twice changes nothing
+    h.retain_grad()  # calling it twice changes nothing
     h.register_hook(lambda g: g * 2)  # and it sees the results of later hooks
     (h * h).sum().backward()
     assert h.grad.tolist() == [8, 16]
@@ -287,7 +287,7 @@ def test_backward_twice() -> None:
     loss.backward(retain_graph=True)
     loss.backward()
     assert x.grad.tolist() == [6, 12]
-    loss = (x + 1).sum()  # keeps nothing
+    loss = (x + 1).sum()  # saves nothing
     loss.backward()
     loss.backward()
     assert x.grad.tolist() == [8, 14]
@@ -314,7 +314,7 @@ def test_a_saved_value_changed_in_place() -> None:
     assert x.grad is None
     h = x * 2
     loss = h.exp().sum()
-    h[0] = 5  # exp keeps its result, not its input: fine
+    h[0] = 5  # exp saves its result, not its input: fine
     loss.backward()
 
 

@@ -1,4 +1,4 @@
-"""OpenBLAS's number of threads is 1 inside and is restored outside."""
+"""OpenBLAS uses one thread inside the context; afterwards its number of threads is restored."""
 
 import ctypes
 import os
@@ -34,7 +34,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
 
 
 def test_one_thread_inside_and_the_old_number_outside(library: Library) -> None:
-    """Also after an error; if it is already one, nothing is set."""
+    """Also after an error. If the number is already one, nothing is set."""
     with blas.one_thread():
         assert library.number == 1
         with blas.one_thread():
@@ -51,7 +51,7 @@ def test_one_thread_inside_and_the_old_number_outside(library: Library) -> None:
 
 
 def test_until_the_last_thread_has_left(library: Library) -> None:
-    """Otherwise timing would decide how a product of a thread that is still inside is computed."""
+    """Otherwise timing would decide how a thread that is still inside computes its product."""
     inside, leave = threading.Event(), threading.Event()
 
     def stay() -> None:
@@ -82,7 +82,7 @@ def test_a_number_that_is_set_while_someone_is_inside(library: Library) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_is_not_inside(library: Library) -> None:
-    """The thread that was inside is not in the child, and will never leave."""
+    """The thread that was inside does not exist in the child, and so would never leave."""
     with blas.one_thread():
         blas.forget_threads()  # the first action in a child
         assert library.number == 4

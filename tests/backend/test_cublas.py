@@ -1,4 +1,4 @@
-"""Batched products by cuBLAS: the arguments for each kind of operands, and TF32 by PyTorch's three switches."""
+"""Batched products by cuBLAS: the arguments for each kind of operand, and TF32 as set by PyTorch's three switches."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -142,7 +142,7 @@ def test_the_widest_heads_are_left_to_the_plain_definition() -> None:
 
 
 def test_slices_of_a_projection_are_not_copied() -> None:
-    """The kernel reads q, k and v by their strides; the heads of result and gradients are side by side in a row."""
+    """The kernel reads q, k and v by their strides; the heads of the result and the gradients are side by side."""
     b, t, h, d = 2, 19, 3, 5
     projection = on_device(RNG.standard_normal((b, t, 3, h, d)))
     g = on_device(RNG.standard_normal((b, t, h, d))).transpose(0, 2, 1, 3)

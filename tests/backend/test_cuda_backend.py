@@ -78,7 +78,7 @@ class FakeGpu:
 
 
 class FakeArray:
-    """Stands in for cupy.ndarray: lives on the device of its creation."""
+    """Stands in for cupy.ndarray: lives on the device on which it was created."""
 
     def __init__(self) -> None:
         self.device = FakeGpu(FakeGpu.current)
@@ -154,7 +154,7 @@ class FakeStream:
 def test_a_number_is_copied_after_the_work_before_it(
     two_gpus: cuda.CupyBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And its pinned memory is held until then, even if nobody reads it: the pool would reuse it."""
+    """Its pinned memory is also held until then, even if nobody reads it, because the pool would reuse it."""
     stream, pinned = FakeStream(), []
 
     def empty_pinned(shape: tuple[int, ...], dtype: Any) -> Any:

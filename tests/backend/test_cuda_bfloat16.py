@@ -106,7 +106,7 @@ def attended(device: str, dtype: Any, arrays: list[Any], mask: Any, p: float, ho
     ],
 )
 def test_attention(kind: str, p: float, how: dict[str, Any]) -> None:
-    """The numbers of the plain definition in float64 to 8 bits; only heads too wide for a tile are converted."""
+    """The plain definition's float64 numbers, to 8 bits; only heads too wide for a tile are converted."""
     rng = np.random.default_rng(5)
     heads, width = 2 if kind == "shared heads" else 4, 257 if kind == "wide heads" else 16
     sizes = (2, 4, 21, width), (2, heads, 35, width), (2, heads, 35, 8), (2, 4, 21, 8)
@@ -131,7 +131,7 @@ def test_attention(kind: str, p: float, how: dict[str, Any]) -> None:
 
 @cases("device", ["cpu", "strict"])
 def test_attention_with_a_wider_mask(device: str) -> None:
-    """The mask keeps its digits, and the result has the dtype of the query, as in PyTorch."""
+    """The mask keeps its precision, and the result has the query's dtype, as in PyTorch."""
     strict.install()
     q = minigrad.tensor(np.random.default_rng(0).normal(size=(1, 2, 5, 4))).bfloat16().to(device)
     mask = minigrad.tensor(np.random.default_rng(1).normal(size=(5, 5)) + 100, dtype=minigrad.float32).to(device)

@@ -29,7 +29,7 @@ def nvrtc() -> Any:
 
 
 def headers() -> tuple[str, ...]:
-    """The option for the folder of CUDA's headers in the compiler's version, from PyPI or from a toolkit."""
+    """The option that names the folder of CUDA headers for the compiler's version, from PyPI or from a toolkit."""
     major: int = importlib.import_module("cupy_backends.cuda.libs.nvrtc").getVersion()[0]
     spec = importlib.util.find_spec("nvidia")
     packages = [Path(place) for place in (spec and spec.submodule_search_locations) or ()]
@@ -52,7 +52,7 @@ def compiled(nvrtc: Any, source: str, options: tuple[str, ...]) -> tuple[bytes, 
 
 
 def check_source(nvrtc: Any, source: str, bits: int, arch: str, brain: bool = False) -> None:
-    """Compile a source as CuPy does, and allow no warning."""
+    """Compile a source as CuPy does, and fail on any warning."""
     if bits == 16 and not headers():
         pytest.skip("cuda_fp16.h is not installed (nvidia-cuda-runtime-cu12, or nvidia-cuda-runtime for CUDA 13)")
     defines = (("HEAD", 64), ("TILE", 32)) if source == "scaled_dot_product_attention" else ()

@@ -1,4 +1,4 @@
-"""The emulator of CUDA kernels runs correct kernels and reports errors of wrong ones."""
+"""The emulator of CUDA kernels runs correct kernels and reports errors in wrong ones."""
 
 import platform
 from typing import Any
@@ -156,12 +156,12 @@ def test_a_kernel_that_does_not_compile() -> None:
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the emulator flushes on x86 only")
 def test_subnormal_floats_are_zeros(module: Any) -> None:
-    """But not doubles, in a kernel for them."""
+    """Doubles, in kernels for doubles, are not."""
     least, wide = np.full(32, np.finfo(np.float32).smallest_normal), np.full(32, np.finfo(np.float64).smallest_normal)
     out = np.empty_like(least)
     module.get_function("half_of")((1,), (32,), (wrap(least), wrap(out), wrap(wide.copy())))
     assert (out == 0).all()
-    assert (least / 2 > 0).all()  # the caller's floats are as they were
+    assert (least / 2 > 0).all()  # the caller's floats are unchanged
     exact = cuda_emulator.RawModule(code=SOURCE, options=("-std=c++17", "-DREAL_BITS=64"))
     exact.get_function("half_of")((1,), (32,), (wrap(least), wrap(out), wrap(wide)))
     assert (wide == np.finfo(np.float64).smallest_normal / 2).all()

@@ -98,7 +98,7 @@ def test_dropout(p: float, shape: tuple[int, ...], dtype: str) -> None:
 
 
 def test_a_draw_is_its_mask() -> None:
-    """The kernel, array functions and the CPU give the same bits of every word."""
+    """The kernel, array functions and the CPU produce the same bits in every word."""
     for p in (0.0, 0.3, 0.5, 0.999, 1.0):
         mask, draw = draws((3, 1003), p)
         np.testing.assert_array_equal(draw.array().get(), mask)
@@ -169,7 +169,7 @@ def test_cross_entropy(rows: int, classes: int) -> None:
     target[::4] = -100
     for weight, smoothing in ((None, 0.0), (None, 0.1), (RNG.random(classes), 0.0), (RNG.random(classes), 0.1)):
         check("cross_entropy", x, target, weight, -100, smoothing, needs=(0,))
-    check("cross_entropy", x, target % classes, None, 2, 0.2, needs=(0,))  # with another ignored label
+    check("cross_entropy", x, target % classes, None, 2, 0.2, needs=(0,))  # with a different ignored label
 
 
 def test_cross_entropy_of_infinities_and_wrong_classes() -> None:
@@ -189,7 +189,7 @@ def test_cross_entropy_of_huge_logits(classes: int) -> None:
     assert_close(dx, 1 / classes - np.eye(classes)[target])
 
 
-LOSSES = [  # reduction, smoothing, with a bias, rows of a chunk
+LOSSES = [  # reduction, smoothing, with a bias, rows per chunk
     *(("mean", 0.0, True, 1), ("sum", 0.1, True, 4), ("mean", 0.1, False, 4), ("sum", 0.0, False, 1)),
     *(("sum", 0.1, False, 100), ("mean", 0.0, True, 100)),
 ]

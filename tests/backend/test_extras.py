@@ -1,4 +1,4 @@
-"""Commands that install optional libraries fit a checkout, a wheel and a notebook."""
+"""Commands that install optional libraries suit a checkout, a wheel and a notebook."""
 
 import re
 import shutil
@@ -35,7 +35,7 @@ def test_a_notebook_has_a_separate_command(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_no_text_names_an_extra_of_the_other_package() -> None:
-    """On PyPI ``minigrad`` is another project, which such a command would install."""
+    """On PyPI ``minigrad`` is another project, which a command with its name would install."""
     folders = ("minigrad", "examples", "docs", "benchmarks", "tests")
     places = [*(path for top in folders for path in (ROOT / top).rglob("*")), *ROOT.glob("*.md"), *ROOT.glob("*.py")]
     texts = [path for path in places if path.suffix in (".py", ".md", ".txt") and path != Path(__file__)]

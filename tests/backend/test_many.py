@@ -216,7 +216,7 @@ def test_inputs_that_kernels_do_not_take(place: Place) -> None:
     ((double, whole),) = place.moved([(np.zeros((4, 6)), np.zeros((4, 6), "int32"))])
     for other in double, b.T, b[:, ::2], b[:3], whole, None:
         assert Many([(a, c), (d, other)]).fits == [True, False]
-    assert Many([(a, b), (a.reshape(-1), c.reshape(-1))]).fits == [False, False]  # one memory
+    assert Many([(a, b), (a.reshape(-1), c.reshape(-1))]).fits == [False, False]  # shared memory
     if place.name == "numba":
         fixed = a.copy()
         fixed.flags.writeable = False
@@ -296,7 +296,7 @@ def test_clipping_of_several_dtypes(place: Place) -> None:
 
 @cases("value", [0.0, 1e-30, 1e25, np.inf, -np.inf, np.nan])
 def test_clipping_of_extreme_numbers(value: float, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a GPU squares beyond float32 do no harm, elsewhere the loops change nothing; numbers that are not finite
+    """On a GPU, squares beyond float32 do no harm; elsewhere the loops change nothing. Numbers that are not finite
     spread as in PyTorch."""
     before = [np.array([value, 0, value], "float32"), np.float32(value) * np.ones(3, "float32")]
     total, gradients = clipped(place, before, 1.0)
@@ -366,7 +366,7 @@ def trained(place: str, dtype: Any, rule: Any, options: dict[str, Any]) -> tuple
             p.grad = None if (step + i) % 5 == 0 else tensor(tuple(p.shape))
             if i == 1 and p.grad is not None:
                 p.grad = tensor(tuple(p.shape)[::-1]).t()
-            gradients.append(p.grad)  # so that each step has gradients at other addresses
+            gradients.append(p.grad)  # so that each step has gradients at different addresses
         optimizer.step()
     state = [s[name].numpy(force=True) for p in params for s in [optimizer.state[p]] for name in sorted(s)]
     return [p.numpy(force=True) for p in params], state
@@ -401,7 +401,7 @@ def test_two_optimisers_of_the_same_shapes_do_not_mix_their_tables(place: Place)
 
 @needs_numba
 def test_loops_take_small_enough_matrices(numba: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """float32 matrices, so small that one core is enough; products of larger ones are cut for the threads."""
+    """float32 matrices small enough for one core; products of larger ones are cut for the threads."""
     rng, changed = np.random.default_rng(1), []
     matrices: list[Any] = [rng.standard_normal(s).astype(np.float32) for s in ((5, 7), (30, 20), (512, 512))]
     matrices[1] = matrices[1].astype(np.float64)
@@ -427,7 +427,7 @@ def test_loops_take_small_enough_matrices(numba: Place, monkeypatch: pytest.Monk
 
 
 def counted(shapes: list[tuple[int, ...]], rule: Any, **options: Any) -> tuple[Any, Any]:
-    """The launches of clipping and of a step once the state exists, and gradients are at their old addresses."""
+    """The launches of clipping and of a step, once the state exists and gradients are at their old addresses."""
     params = parameters(Place("strict"), [np.ones(shape, "float32") for shape in shapes])
     optimizer = rule(params, **options)
     for _ in range(3):

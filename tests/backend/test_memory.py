@@ -14,7 +14,7 @@ from tests.support.cases import cases
 
 @pytest.fixture
 def settings(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """The settings that a fake of Linux's C library receives and accepts."""
+    """The settings that a fake Linux C library receives and accepts."""
     calls: list[tuple[int, int]] = []
 
     def mallopt(name: int, value: int) -> int:

@@ -14,7 +14,7 @@ from minigrad.compat.ops.registry import REGISTRY
 from tests.ops.cases import CASES, Case
 from tests.support.cases import cases, raises
 
-HUGE = 10**7  # a matrix of these sides would take 400 TB
+HUGE = 10**7  # a square matrix of this size would take 400 TB
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 LOOK_AT_VALUES = {"getitem", "ldl_solve", "linear_cross_entropy", "lu_factor", "moved", "repeat_interleave"}
 
@@ -38,7 +38,7 @@ def _run(case: Case, device: str) -> Any:
 
 @cases("case", CASES)
 def test_every_op_describes_the_result_of_the_cpu_or_says_that_it_needs_values(case: Case) -> None:
-    """So do the gradients, by its rules."""
+    """The op's rules do the same for the gradients."""
     try:
         result = _run(case, "meta")
     except (NotImplementedError, RuntimeError) as error:

@@ -83,7 +83,7 @@ def test_where_the_cpu_is_not_known_or_binding_is_forbidden(
 
 @needs_numba
 def test_threads_are_bound_to_different_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also after the calling thread has moved to the CPU of one of them."""
+    """Even after the calling thread has moved to the CPU of one of them."""
     here, bound = [2], {}
 
     def bind(thread: int, cpus: set[int]) -> None:
@@ -126,7 +126,7 @@ def test_training_is_the_same_to_the_bit_each_time_and_in_another_process() -> N
 
 @pytest.mark.usefixtures("cut_small")
 def test_gradients_with_other_numbers_of_threads_differ_by_rounding() -> None:
-    """After one step: Adam would take a full step even along a gradient that is only rounding error."""
+    """Compared after one step: Adam would take a full step even along a gradient that is only rounding error."""
     alone, _ = training.train(1, minigrad.float64, steps=1)
     for threads in (2, 3):
         several, _ = training.train(threads, minigrad.float64, steps=1)

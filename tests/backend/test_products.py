@@ -1,4 +1,4 @@
-"""Products of matrices on all cores equal NumPy's."""
+"""Matrix products on all cores equal NumPy's."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -123,7 +123,7 @@ def test_few_rows_with_a_transposed_matrix(
 
 
 def test_few_rows_are_the_same_separately_and_in_a_batch() -> None:
-    """Up to rounding: a token that is decoded by itself, or in a batch."""
+    """A token decoded by itself gives the same result as in a batch, up to rounding."""
     x, weight = numbers((32, 64), np.float32), numbers((500, 64), np.float32, seed=1)
     together = products.matmul(x, weight.T)
     for count in (1, 2, 5, 16):

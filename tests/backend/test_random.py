@@ -1,4 +1,4 @@
-"""Generators repeat and restore PyTorch's stream (tests/functions/test_random.py) and masks."""
+"""Generators reproduce and restore PyTorch's stream (tests/functions/test_random.py) and masks."""
 
 import math
 from typing import Any
@@ -27,7 +27,7 @@ def test_a_seed_repeats_everything() -> None:
 
 def test_state() -> None:
     g = Generator().manual_seed(3)
-    g.normal((3,))  # an odd number: one waits
+    g.normal((3,))  # an odd number: one is cached
     g.keep_mask((5,), 0.5)
     state = g.get_state()
     after = [g.normal((3,)).tolist(), g.uniform((2,)).tolist(), g.keep_mask((40,), 0.5).tolist()]
@@ -62,7 +62,7 @@ def test_masks_are_splitmix() -> None:
 
 @cases("p", [0.1, 0.5])
 def test_elements_of_masks_are_independent(p: float) -> None:
-    """Adjacent elements, rows of usual lengths, masks of consecutive seeds: they coincide as often as by chance."""
+    """Adjacent elements, rows of usual lengths and masks of consecutive seeds coincide only as often as by chance."""
     n, q, bound = 1 << 20, round(p * 65536) / 65536, round(p * 65536)
 
     def dropped(seed: int) -> Any:

@@ -63,7 +63,7 @@ def test_a_tensor_shows_a_part_of_a_storage() -> None:
 
 
 def test_files_are_mapped(tmp_path: Path) -> None:
-    """Without a copy; changes reach the file if it is shared."""
+    """The mapping makes no copy, and changes reach the file if it is shared."""
     file = tmp_path / "bytes"
     file.write_bytes(bytes(range(32)))
     mine = UntypedStorage.from_file(str(file), shared=False, nbytes=32)

@@ -81,7 +81,7 @@ def test_not_computed_with(name: str) -> None:
 @each_dtype
 @cases("other", ["bool", "uint8", "int64", "float16", "bfloat16", "float32", "complex64", "float8_e5m2"])
 def test_promoted_as_in_pytorch(name: str, other: str) -> None:
-    """8-bit floats with nothing else, unsigned integers only with floats."""
+    """8-bit floats promote with no other dtype, unsigned integers only with floats."""
     try:
         expected = torch.promote_types(getattr(torch, name), getattr(torch, other))
     except RuntimeError as error:
@@ -95,7 +95,7 @@ def test_promoted_as_in_pytorch(name: str, other: str) -> None:
 
 @each_dtype
 def test_copied_pickled_and_saved(name: str) -> None:
-    """In our files, in PyTorch's files, and in files of safetensors.torch."""
+    """In our files, PyTorch's files, and safetensors.torch's files."""
     y, theirs = _both(name)
     for twin in (
         copy.deepcopy(y),

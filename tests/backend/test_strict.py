@@ -75,7 +75,7 @@ def test_views_share_memory_and_know_their_owner(x: Any) -> None:
 
 
 def test_in_place(x: Any) -> None:
-    """By CuPy's rule "same kind"."""
+    """By CuPy's "same kind" rule."""
     raises(TypeError, None, lambda: x.astype(xp.int64).__itruediv__(2))
     raises(TypeError, None, lambda: xp.add.at(xp.zeros(3, xp.int64), xp.asarray([0]), 1))
     z = xp.zeros(3, xp.float32)
@@ -120,7 +120,7 @@ def test_repeats_across_axes_and_slices(x: Any) -> None:
 
 
 def test_indices_in_arrays_count_round_the_axis(x: Any) -> None:
-    """CuPy reads them modulo the length, and raises only for plain integers."""
+    """CuPy reads them modulo the length, and raises an error only for plain integers."""
     assert x[xp.asarray([2, -3])].tolist() == [[1, 2, 3], [4, 5, 6]]
     assert x[..., xp.asarray([4])].tolist() == [[2], [5]]
     assert x[None, :, xp.asarray([4])].tolist() == [[[2], [5]]]

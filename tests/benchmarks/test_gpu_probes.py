@@ -1,4 +1,4 @@
-"""Probes and comparisons can fail: they detect a device that computes something else."""
+"""Probes and comparisons can fail: they detect a device that computes wrong results."""
 
 import importlib
 import json
@@ -14,7 +14,7 @@ from benchmarks.process import Differ
 from tests.ops import cases
 from tests.support.cases import raises
 
-# CuPy's names that benchmarks.gpu uses on a GPU.
+# CuPy names that benchmarks.gpu uses on a GPU.
 NAMES = """
     __version__ RawModule RawModule.compile cuda.Event cuda.Event.record cuda.get_elapsed_time
     cuda.runtime.getDeviceProperties cuda.runtime.runtimeGetVersion cuda.runtime.driverGetVersion

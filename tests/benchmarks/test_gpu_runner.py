@@ -75,7 +75,7 @@ def test_garbage_and_a_stage_that_fails_to_start_are_reported(tmp_path: Path) ->
 
 @pytest.mark.parametrize("why", ["limit", "silence"])
 def test_a_hanging_item_is_killed_with_its_child_processes(why: str, tmp_path: Path, monkeypatch: Any) -> None:
-    """The clock begins once the item hangs: how long a process takes to start does not matter."""
+    """The clock starts once the item hangs: how long a process takes to start does not matter."""
     pids = tmp_path / "pids"
     if why == "limit":
         clock(monkeypatch, monotonic=lambda: 1e9 if pids.exists() and pids.read_text() else 0.0)

@@ -11,7 +11,7 @@ from benchmarks.process import Differ
 
 
 def little(layer: Layer) -> Layer:
-    """The layer with a small input. The width is unchanged, since the module's weights have it."""
+    """The layer with a small input. The width is unchanged, since the module's weights depend on it."""
     _, *rest = layer.shape
     return replace(layer, shape=(2, rest[0], 3, 3) if len(rest) == 3 else (2, 1, rest[1]))
 

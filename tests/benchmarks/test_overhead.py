@@ -1,4 +1,4 @@
-"""Ops on tiny tensors: both libraries give the same result for one op and for a chain."""
+"""Ops on tiny tensors: both libraries return the same result for one op and for a chain."""
 
 from typing import Any
 

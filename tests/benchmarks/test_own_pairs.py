@@ -12,7 +12,7 @@ SMALL = ("--layers", "1", "--d-model", "16", "--d-ff", "16", "--heads", "2", "--
 
 
 def test_a_measurement(tmp_path: Path) -> None:
-    """With an untrained model: both tables are complete, and they share no pair."""
+    """With an untrained model, both tables are complete, and they share no pair."""
     held_out, others, minutes, _ = own_pairs.measure("numbers", 200, 3, tmp_path, SMALL)
     lines = [set((tmp_path / name).read_text().splitlines()) for name in ("numbers.tsv", "numbers-others.tsv")]
     assert [len(part) for part in lines] == [200, 500] and not lines[0] & lines[1]

@@ -9,7 +9,7 @@ from tests.support.cases import raises
 
 @pytest.mark.parametrize("mode", ["together", "shared", "apart"])
 def test_ranks_must_end_with_the_same_weights(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If they differ, gradients were not averaged; only independent ranks may differ. The slowest rank counts."""
+    """If weights differ, gradients were not averaged; only independent ranks may differ. The slowest rank counts."""
     answers = [{"rank": r, "ms": 3.0 + r, "weights": 1.0 + r} for r in range(2)]
     monkeypatch.setattr(ranks, "ask_ranks", lambda *args, **arguments: answers)
     if mode == "apart":

@@ -9,7 +9,7 @@ from benchmarks.process import Differ
 
 
 def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
-    """The answer that the process would have given."""
+    """The answer that the process would have returned."""
     match function.split(":")[1]:
         case "check":
             return {"loss": 3.0, "norm": 1.0}

@@ -1,4 +1,4 @@
-"""Checks of DistributedDataParallel that each rank runs: gradients are as from one process with the whole batch."""
+"""Checks of DistributedDataParallel that each rank runs: gradients equal those of one process with the whole batch."""
 
 import copy
 from collections.abc import Iterable
@@ -127,7 +127,7 @@ def check_unused_parameters(group: ProcessGroup) -> None:
     strict = DistributedDataParallel(model_of(group, Branches), process_group=group)
     text = raised(RuntimeError, lambda: strict(X, [0, 1]).sum().backward())
     assert "layers.2.weight, layers.2.bias" in text and "find_unused_parameters=True" in text
-    strict(X, [0, 1, 2]).sum().backward()  # it continues to work
+    strict(X, [0, 1, 2]).sum().backward()  # it still works
     assert all(g is not None for g in gradients(strict))
 
 
@@ -164,7 +164,7 @@ def check_checkpointing_and_two_passes(group: ProcessGroup) -> None:
 
 
 def reductions(model: DistributedDataParallel) -> list[int]:
-    """Records the numbers of the buckets that are reduced from now on."""
+    """Record the numbers of the buckets that are reduced from now on."""
     calls: list[int] = []
 
     def hook(state: Any, bucket: Any) -> Tensor:
@@ -257,7 +257,7 @@ def check_state_dict_and_copies(group: ProcessGroup) -> None:
     other, _ = wrapped(group)
     other.load_state_dict(model.state_dict())
     near([p.detach().numpy() for p in other.parameters()], [p.detach().numpy() for p in alone.parameters()])
-    if group.size() == minigrad.distributed.get_world_size():  # a copy belongs to the group of all
+    if group.size() == minigrad.distributed.get_world_size():  # a copy belongs to the default group
         twin = copy.deepcopy(model)
         walk(twin, alone, group)
         assert gradients(model) == [None] * len(gradients(model))

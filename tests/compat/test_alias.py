@@ -1,4 +1,4 @@
-"""`import torch` gives minigrad: after a call, within a `with`, and in a program run by `minigrad compat`."""
+"""`import torch` imports minigrad: after a call, within a `with`, and in a program run by `minigrad compat`."""
 
 import importlib
 import os
@@ -106,7 +106,7 @@ print(DataLoader.__module__)
 
 
 def test_without_as_torch_paths_are_imported_and_tools_see_the_packages_folders() -> None:
-    """``import minigrad`` loads no layer above it and leaves Python's imports unchanged; a package's path, an alias
+    """``import minigrad`` loads no layer above minigrad and leaves Python's imports alone; a package's path, an alias
     below it, a submodule as an attribute, other packages; the questions that tools ask a package's loader."""
     program = """
 import sys, numpy
@@ -243,7 +243,7 @@ with as_torch(replace=True) as torch:
 
 
 def test_a_with_affects_only_its_own_imports(tmp_path: Path) -> None:
-    """Packages imported before keep their torch, other processes do not inherit it, and C code that reads
+    """Packages imported earlier keep their torch, other processes inherit nothing, and C code that reads
     ``sys.modules`` after ``__import__``, as ``PyImport_Import`` does, gets minigrad."""
     library = {"in_c.py": "import ctypes, torch\ndef load():\n    return IMPORT('torch')\n"}
     library["in_c.py"] += "IMPORT = ctypes.pythonapi.PyImport_Import\n"

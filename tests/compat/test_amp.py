@@ -1,4 +1,4 @@
-"""GradScaler scales, skips and grows as PyTorch's, and reads the device once per step."""
+"""GradScaler scales, skips and grows as PyTorch's does, and reads the device once per step."""
 
 import inspect
 import warnings

@@ -257,7 +257,7 @@ def test_a_parameter_is_converted_once(cached: bool) -> None:
         with mg.no_grad():
             assert not (w @ w).requires_grad
             w.mul_(3)
-        assert (w @ mg.ones(2, 2)).tolist() == [[6, 6], [6, 6]]  # a change in place counts
+        assert (w @ mg.ones(2, 2)).tolist() == [[6, 6], [6, 6]]  # an in-place change counts
     assert not amp._state.now.cache
     (first.float() + second.float()).sum().backward()
     assert w.grad is not None and w.grad.dtype is mg.float32 and w.grad.tolist() == [[4, 4], [4, 4]]

@@ -1,4 +1,4 @@
-"""Wrong input raises an exception of PyTorch's type; input that only looks wrong gives PyTorch's result."""
+"""Wrong input raises an exception of PyTorch's type; input that only looks wrong produces PyTorch's result."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ def test_refused(expression: str) -> None:
 
 @cases("a, b", [((5, 4), (5,)), ((3, 5), (3, 4)), ((2, 1, 3), (4, 2))])
 def test_shapes_that_do_not_broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> None:
-    """The error has PyTorch's words."""
+    """The error uses PyTorch's wording."""
     for combine in (lambda t: t.ones(a) - t.ones(b), lambda t: t.ones(a).mul(t.ones(b))):
         with pytest.raises(RuntimeError) as expected:
             combine(torch)

@@ -1,4 +1,4 @@
-"""Channels last in memory: dropout draws in that order, and the layers before it preserve it, as in PyTorch."""
+"""Channels-last memory: dropout draws in that order, and the layers before it preserve the order, as in PyTorch."""
 
 import contextlib
 import io

@@ -15,7 +15,7 @@ from tests.support import ranks
 
 PROGRAMS = Path(__file__).parent / "programs"
 RANKS = 2
-SECONDS = 120.0  # a first run needs some of them for compilers
+SECONDS = 120.0  # in a first run, compilers need some of them
 FOLDERS = {"ddp_nanogpt": "--out_dir", "ddp_word_lm": "--save"}
 Found = list[dict[str, Any]]
 

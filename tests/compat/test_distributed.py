@@ -1,4 +1,4 @@
-"""torch.distributed's names: in a world of one, which needs nothing installed, and the functions behind them."""
+"""torch.distributed's names: in a world of one rank, which needs nothing installed, and the functions behind them."""
 
 import functools
 import importlib

@@ -37,7 +37,7 @@ def calls(name: str) -> list[str]:
 
 
 def test_each() -> None:
-    """Every such function that PyTorch has."""
+    """Every ``_foreach_`` function that PyTorch has."""
     rng = np.random.default_rng(0)
     values = [[np.asarray(rng.uniform(0.2, 0.9, shape)) for shape in SHAPES] for _ in range(3)]
     for name in set(names()) - NOT_OF_TENSOR:

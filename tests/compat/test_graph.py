@@ -78,7 +78,7 @@ def test_functions_save_through_the_hooks(t: Any) -> None:
 
 
 def test_a_whole_layer_on_the_cpu() -> None:
-    """Kernels also save their own arrays besides the tensors: the hooks get both."""
+    """Besides the tensors, kernels save arrays of their own: the hooks get both."""
     mg.manual_seed(0)
     layer = mg.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
     x = mg.randn(2, 4, 8)
@@ -207,7 +207,7 @@ a[:1].mul_(b[:1]) ; a.atan2_(b) ; a.exp_() ; a.log_() ; a.mul_(b) ; a.pow_(b) ; 
 
 @cases("change", split(OWN_CHANGES))
 def test_hooks_get_the_tensors_that_an_in_place_change_saves(t: Any, change: str) -> None:
-    """And keep its old values, though they copy nothing."""
+    """They also keep its old values, although they copy nothing."""
 
     def gradients(pack: Any) -> list[Any]:
         x, y = (t.tensor(values, requires_grad=True) for values in ([1.5, 2.0], [3.0, 2.0]))

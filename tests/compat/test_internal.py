@@ -1,4 +1,4 @@
-"""PyTorch's private names that libraries call nevertheless, against PyTorch's; arrays by DLPack."""
+"""PyTorch's private names that libraries call anyway, against PyTorch; arrays passed by DLPack."""
 
 import gc
 import importlib
@@ -182,7 +182,7 @@ TENSORS = [([True, True], "bool"), ([True, False], "bool"), ([], "bool"), ([1, 0
 
 
 def outcome(function: Any, *arguments: Any) -> tuple[str, str]:
-    """The error's class and its text's first sentence, with PyTorch's module names."""
+    """The error's class and the first sentence of its text, with PyTorch's module names."""
     try:
         function(*arguments)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Join and hooks on 2 ranks, at night on 1 and 4: the checks in ``join_checks.py``; and their names."""
+"""Join and hooks on 2 ranks (nightly on 1 and 4): the checks in ``join_checks.py``, and their names."""
 
 import importlib
 

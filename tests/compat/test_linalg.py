@@ -127,7 +127,7 @@ def reals(x: Any) -> Any:
 @cases("n", [0, 1, 2, 5, 80])
 @cases("kind", ["float64", "complex128", "hermitian"])
 def test_ldl(n: int, kind: str, device: str) -> None:
-    """With blocks of one and of two rows; LAPACK splits matrices of more than 64 rows."""
+    """With one-row and two-row blocks; LAPACK splits matrices of more than 64 rows."""
     rng = np.random.default_rng(n)
     a = rng.standard_normal((3, n, n)) + (0 if kind == "float64" else 1j * rng.standard_normal((3, n, n)))
     hermitian = kind == "hermitian"

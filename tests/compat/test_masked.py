@@ -58,7 +58,7 @@ def test_integers() -> None:
 @cases("name", ["softmax", "log_softmax", "softmin"])
 @cases("mask", [None, MASK, MASK[1, 1:2, :1]])
 def test_softmax(name: str, mask: Any) -> None:
-    """NaN along the axis where the mask is empty, with a gradient of 0."""
+    """The result is NaN along the axis where the mask is empty, with a gradient of 0."""
     for dim in (0, 2):
         compare(name, dim, mask=mask)
     compare(name, 1, mask=mask, gradients=False, values=np.full((2, 3), -np.inf) if mask is None else VALUES)

@@ -105,7 +105,7 @@ def test_a_path_in_the_table_can_be_imported(path: str) -> None:
 
 
 def test_importing_a_path_replaces_nothing() -> None:
-    """`import` sets a module as its parent's attribute: it must not replace an existing one."""
+    """`import` sets a module as its parent's attribute, which must not replace an existing one."""
     program = """
 import importlib
 from minigrad.compat import names

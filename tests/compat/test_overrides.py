@@ -42,11 +42,11 @@ class Duck:
 
 
 class Loud(Duck):
-    """A class to ask before Duck."""
+    """A class that is asked before Duck."""
 
 
 class Sub(minigrad.Tensor):
-    """A tensor class without overrides: results have its class."""
+    """A tensor class without overrides; results belong to it."""
 
 
 class Tagged(minigrad.Tensor):
@@ -487,7 +487,7 @@ def test_threads_meet_the_first_class_at_once(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_another_thread_meets_the_first_class_while_a_call_runs() -> None:
-    """A call that began before functions asked is repeated if another thread has meanwhile met a class."""
+    """A call that began before functions asked is repeated if another thread has met such a class meanwhile."""
 
     class Late(Duck):
         @property

@@ -98,7 +98,7 @@ def test_safetensors_reads_and_writes_without_a_copy(tmp_path: Path) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("writer", ["minigrad", "pytorch"])
 def test_a_model_of_transformers_is_saved_by_one_library_and_read_by_the_other(writer: str, tmp_path: Path) -> None:
-    """In float32, in several files, and in bfloat16: with the same logits."""
+    """In float32, in several files, and in bfloat16, the logits are the same."""
     for package in ("transformers", "torch", "ml_dtypes"):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed")

@@ -1,6 +1,6 @@
 """Whole PyTorch programs run unchanged on both libraries, the way a user runs them: with ``minigrad compat``.
 
-Compares their output: words and integers must be equal, other numbers close. One runs by default.
+Compares their output: words and integers must be equal, other numbers close. One program runs by default.
 ``test_ddp_programs.py`` runs the programs outside the folder ``printed``.
 """
 
@@ -23,7 +23,7 @@ PROGRAMS = Path(__file__).parent / "programs" / "printed"
 BY_DEFAULT = "step_in_hooks"
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 CLOSE = 1e-5
-# A difference of one rounding grows from step to step here.
+# Here a difference of one rounding error grows from step to step.
 ROUGH = {"wgan_gp": 1e-4, "saved_elsewhere": 1e-4, "policy_gradient": 1e-4, "s4_kernel": 2e-5}
 
 

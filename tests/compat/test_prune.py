@@ -45,7 +45,7 @@ def test_two_prunings_and_a_step_between(first: str, second: str) -> None:
         evaluate(f"prune.{first}", prune=pruning(t), layer=linear, name="weight")
         once = parts(linear)
         linear(x).square().sum().backward()
-        optimizer.step()  # it holds the parameter that is now weight_orig
+        optimizer.step()  # the optimizer's parameter is now weight_orig
         evaluate(f"prune.{second}", prune=pruning(t), layer=linear, name="weight")
         twice = [*parts(linear), pruning(t).is_pruned(linear), linear.weight_orig.grad]
         output = linear(x)

@@ -22,7 +22,7 @@ def test_names_are_pytorchs_and_some_are_aliases() -> None:
 
 @cases("dtype, digits", [(np.float64, 2e-15), (np.float32, 3e-7)])
 def test_erfinv_to_the_last_digits(dtype: Any, digits: float) -> None:
-    """Where the formulas change, close to the ends, and at them."""
+    """Where the formulas change, and close to and at the ends."""
     near = [0.0, -0.0, 1e-30, -1e-9, 0.3, 0.85, np.nextafter(0.85, 1), -0.8500001, 0.9999, -1.0, 1.0, 1.5, np.nan]
     y = np.array([*near, *np.linspace(-0.99, 0.99, 101), *(1 - 2.0 ** -np.arange(1, 24))], dtype)
     actual = ours(y).erfinv().numpy()

@@ -103,7 +103,7 @@ sys.exit(130)
 
 @needs_mpi
 def test_an_mpiexec_starts_ranks(tmp_path: Path) -> None:
-    """The program's arguments must agree; the world may start again, and an error in one rank ends all."""
+    """The program's arguments must agree; the world may start again, and an error in one rank ends all ranks."""
     text = f"""
 {BEGIN}
 dist.destroy_process_group()

@@ -99,7 +99,7 @@ def test_streams_wait_for_each_other(busy_stream: tuple[streams.Stream, threadin
 
 
 def test_messages() -> None:
-    """Messages of two ranks have a separate communicator and end when they are received; messages of a batch begin
+    """Messages between two ranks use a separate communicator and end when they are received; messages in a batch begin
     together, in any order."""
 
     def body(carrier: Nccl) -> Any:
@@ -150,7 +150,7 @@ def test_two_ranks_on_one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nccl_refuses_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And its group of calls is closed."""
+    """Its group of calls is then closed."""
     carrier, out = Nccl(NAMESPACE, None), full(0)
     with monkeypatch.context() as patch:
         patch.setattr(fake.NCCL, "NCCL_FLOAT32", 77)

@@ -23,7 +23,7 @@ SLURM = {"SLURM_PROCID": "5", "SLURM_STEP_NUM_TASKS": "8", "SLURM_LOCALID": "1"}
         ({"PMIX_RANK": "1", **SLURM}, Place(1, 8, 1)),
         (TORCHRUN, Place(1, 4, 1, 2)),
         ({"PMI_RANK": "0", "PMI_SIZE": "1"}, Place()),
-        (SLURM, Place()),  # a Slurm batch script is no rank
+        (SLURM, Place()),  # a Slurm batch script is not a rank
         ({}, Place()),
     ],
 )

@@ -1,4 +1,4 @@
-"""One program gives the same results under PyTorch's gloo and under minigrad in PyTorch's place."""
+"""One program produces the same results under PyTorch's gloo and under minigrad in PyTorch's place."""
 
 import importlib.util
 import json

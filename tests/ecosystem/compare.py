@@ -29,13 +29,13 @@ def read(path: Path) -> Results:
 
 
 def largest(ours: Results, theirs: Results) -> float:
-    """The largest difference of two numbers, relative to the largest number of their array."""
+    """The largest difference between two numbers, relative to the largest number in their array."""
     both = [name for name in theirs.arrays if name in ours.arrays]
     return max((distance(ours.arrays[name], theirs.arrays[name]) for name in both), default=0.0)
 
 
 def distance(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """The largest difference relative to scale; infinite for other shapes, or NaN or ∞ at other places."""
+    """The largest difference relative to scale; infinite if the shapes, or the places of NaN or ∞, differ."""
     if ours.shape != theirs.shape:
         return np.inf
     a, b = ours.astype(np.float64), theirs.astype(np.float64)

@@ -85,7 +85,7 @@ def _uv(*arguments: str) -> str:
 
 @cache
 def _as_pip() -> dict[str, str]:
-    """The environment variables that give uv pip's settings of package locations."""
+    """The environment variables that pass pip's settings of package locations to uv."""
     names = {"find-links": "UV_FIND_LINKS", "index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX"}
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, check=False, capture_output=True, text=True).stdout

@@ -17,7 +17,7 @@ class Library(NamedTuple):
     version: str  # the tested release
     further: tuple[str, ...] = ()  # further requirements of the example
     sample: bool = False  # whether CI runs it
-    differs: str = ""  # why it does not run or give PyTorch's numbers; "" if it does
+    differs: str = ""  # why it does not run or reproduce PyTorch's numbers; "" if it does
 
     @property
     def requirements(self) -> list[str]:

@@ -108,7 +108,7 @@ BLEU: `nrefs:1|tok:13a`
 
 @pytest.mark.parametrize(("n", "ended"), [(0, 3), (1, 0), (1, 2), (2, 1)])
 def test_an_interrupted_command_resumes(n: int, ended: int, options: list[str], program: Program) -> None:
-    """After Ctrl-C in the n-th call, also during its evaluation, only that call is repeated."""
+    """After Ctrl-C in the n-th call, even during its evaluation, only that call is repeated."""
     program.codes, program.ended = [0] * n + [130], ended
     assert main(options) == 130
     assert main(options) == 0
@@ -130,7 +130,7 @@ def test_a_variant_that_fails_is_reported_and_retried(
 def test_an_error_of_all_variants_is_reported_once(
     options: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Without data the first run fails at once; with correct options the same folder can be used again."""
+    """Without data the first run fails immediately; with correct options the same folder can be used again."""
     assert main([*options, "--ranks", "1", "--warm-up", "3", "--data", "nowhere"]) == 1
     out, err = capfd.readouterr()
     assert err.splitlines() == [
@@ -164,7 +164,7 @@ def test_a_misspelled_option_is_an_error_before_any_training(
 def test_a_stopped_training_names_the_users_command(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The command of the variant's own training would continue only that variant."""
+    """The variant's own training command would continue only that variant."""
     monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "examples.compare", "--folder", "my runs"])
     stop = "from minigrad_models.translation.translator import PROGRAM; print(PROGRAM.stopped('runs/gru'))"
     popen = subprocess.Popen

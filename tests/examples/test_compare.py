@@ -43,7 +43,7 @@ class Program:
     """A stub for minigrad_models.translation: it writes an untrained model as a finished run.
 
     Attributes:
-        calls: the options of each training.
+        calls: the options of each training run.
         code: the exit status; the run is written if it is 0.
     """
 

@@ -147,7 +147,7 @@ POWERS: dict[str, Any] = {
 @cases("dtype", ["complex64", "complex128"])
 @cases("name", POWERS)
 def test_powers_round_as_pytorchs(name: str, dtype: str) -> None:
-    """To the bit, so that poles stay where a program puts them; complex exponents and 1 / z within a few ulp."""
+    """Bit for bit, so that poles stay where a program puts them; complex exponents and 1 / z within a few ulp."""
     near = {"-1": 2, "complex ones": 8, "a base that is a number": 8}.get(name, 0) * float(np.finfo(dtype).eps)
     torch = pytest.importorskip("torch")
     mine, other = (
@@ -159,7 +159,7 @@ def test_powers_round_as_pytorchs(name: str, dtype: str) -> None:
 
 @cases("kind", [minigrad.complex64, minigrad.complex128])
 def test_a_whole_power_is_an_exponential(kind: Any, device: str) -> None:
-    """aⁿ is exp(n ln a), which avoids the pole of 1 / (1 + w), also in place; state-space models' nodes are finite."""
+    """aⁿ is exp(n ln a), even in place. This avoids the pole of 1 / (1 + w): state-space models' nodes are finite."""
     n = minigrad.arange(13, device=device)
     w = minigrad.tensor(ROOT, dtype=kind, device=device) ** n
     plain = np.exp(np.arange(13) * np.log(kind.numpy.type(ROOT)))

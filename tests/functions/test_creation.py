@@ -105,7 +105,7 @@ def test_default_dtype() -> None:
 
 @cases("shapes", [[(1,)], [(1,), ()], [(1, 1), (1,)]])
 def test_lists_of_tensors_of_one_element(shapes: list[tuple[int, ...]]) -> None:
-    """They count as numbers: ``[t, t, t]`` gives a vector."""
+    """They count as numbers: ``[t, t, t]`` becomes a vector."""
     actual, expected = (t.tensor([t.full(shape, 2.0) for shape in shapes] * 3) for t in (minigrad, torch))
     assert actual.shape == tuple(expected.shape) == (3 * len(shapes),)
     assert actual.tolist() == expected.tolist()

@@ -97,14 +97,14 @@ ENDS = np.array([[0.0, 1, 2], [0, 1, 2], [0, -1, float("inf")], [float("nan"), 1
 
 @cases("p", NORMS)
 def test_distances_are_pytorchs(p: float) -> None:
-    """Also for equal rows, NaN and no columns; the gradient for p = 0 and for equal rows is 0."""
+    """Including equal rows, NaN and no columns; the gradient for p = 0 and for equal rows is 0."""
     squares: Program = lambda t, x: [o * o for o in (t.nn.functional.pdist(x, p), t.cdist(x, x[:2] * 1, p))]
     for x in (ENDS[:2], ENDS[:3] if p == 0 else ENDS[1:2], ENDS if p == 0 else ENDS[:2], ENDS[:, :0], ENDS[:1]):
         agree(squares, x, near=1e-12, gradient=bool(np.isfinite(x).all()))
 
 
 def test_distances_of_nothing_and_of_no_norm(device: str) -> None:
-    """0 between rows without columns; a negative p is refused."""
+    """0 between rows without columns; a negative p is rejected."""
     x = mg.zeros(3, 0, device=device)
     assert [pdist(x, p).tolist() for p in NORMS] == [[0, 0, 0]] * len(NORMS)
     raises(RuntimeError, "only supports non-negative p values", lambda: pdist(x, -1))

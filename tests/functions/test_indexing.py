@@ -133,7 +133,7 @@ def repeats(key: list[Any], shape: tuple[int, ...]) -> bool:
         lambda t: [(0, 1), (1, 2)],
     ],
 )
-@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")  # PyTorch's, of masks of bytes
+@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")  # PyTorch's warning about byte masks
 def test_known_indices(key: Any) -> None:
     agree(lambda t, x: x[key(t)], numbers(*SHAPE))
 
@@ -297,7 +297,7 @@ ACCUMULATING = {
 
 @cases("name", ACCUMULATING)
 def test_repeats_add_up(name: str, device: str) -> None:
-    """In the result if it consists of sums, otherwise in the gradient."""
+    """They add up in the result if it consists of sums, otherwise in the gradient."""
     x, index, v = np.arange(1.0, 5), np.array([2, 0, 2, 0, 2]), np.arange(10.0, 15)
     agree(lambda t, *args: ACCUMULATING[name](t, *args), x, index, v, device=device)
 
@@ -339,7 +339,7 @@ def test_gradients_of_reduced_elements(reduce: str, include_self: bool, device: 
 
 
 def test_second_gradients_of_products_with_zeros(device: str) -> None:
-    """PyTorch refuses where two factors of a product are 0."""
+    """PyTorch raises an error where two factors of a product are 0."""
     values = np.array([[0.0, 5, 1], [6, 0, 2], [2, 0, 3], [0, 0, 0.5]])
     x, src = (ours(v, device=device).requires_grad_() for v in (values[:2, ::-1].copy(), values))
     index = ours(np.array([[0, 0, 1], [0, 1, 1], [1, 1, 1], [0, 1, 0]]), device=device)
@@ -384,7 +384,7 @@ def test_many_values_are_added_by_index() -> None:
 
 @cases("requires_grad", [False, True])
 def test_an_assignment_to_a_part_of_an_expanded_tensor(requires_grad: bool) -> None:
-    """It is refused only if the part itself contains an element twice, as in PyTorch."""
+    """As in PyTorch, it is rejected only if the part itself contains an element twice."""
     key: Any
     for key in (0, (0, 1), (slice(0, 1), slice(None)), (0, ...), (-1, slice(1, None))):
         v = minigrad.ones(1, 3).expand(2, 3)

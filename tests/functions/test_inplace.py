@@ -1,4 +1,4 @@
-"""Changes in place within the graph: values and gradients equal PyTorch's. test_names.py compares only values."""
+"""In-place changes within the graph: values and gradients equal PyTorch's. test_names.py compares only values."""
 
 import sys
 from collections.abc import Callable
@@ -68,14 +68,14 @@ def ours_or(t: Any, values: Any) -> Any:
 
 @cases("name", RESHAPES)
 def test_another_shape_keeps_the_history(t: Any, name: str) -> None:
-    """Also without gradients, for a leaf, and where elements share memory."""
+    """Even without gradients, for a leaf, and where elements share memory."""
     reshape, shape = RESHAPES[name], RESHAPES[name](t.ones(3, 4)).shape
     leaf = t.ones(3, 4, requires_grad=True)
     y, parameter = leaf * 2, t.ones(3, 4, requires_grad=True)
     with t.no_grad():
         assert reshape(y).requires_grad and reshape(parameter).requires_grad and parameter.is_leaf
     assert y.shape == parameter.shape == shape
-    if t is minigrad:  # PyTorch refuses the gradients of the new shape
+    if t is minigrad:  # PyTorch rejects gradients of the new shape
         (y.sum() + (parameter * 3).sum()).backward()
         assert leaf.grad.tolist() == [[2.0] * 4] * 3 and parameter.grad.shape == shape
     x = t.ones(4, requires_grad=True)
@@ -203,7 +203,7 @@ def unrecorded(leaf: minigrad.Tensor) -> minigrad.Tensor:
 
 
 def outcome(name: str, layout: str, arguments: str, grad: bool) -> Any:
-    """The effects of a change in place: the memory's bytes, the version, the history; or its error."""
+    """The effects of an in-place change: the memory's bytes, the version, the history; or its error."""
     base = minigrad.tensor(X, dtype=minigrad.float32)
     with np.errstate(all="ignore"):
         x = LAYOUTS[layout](base)
@@ -253,7 +253,7 @@ def test_many_methods_have_a_fast_path(fast_names: list[str]) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_fast_path_agrees_with_the_general_one(layout: str, fast_names: list[str]) -> None:
-    """An observer forces the general one."""
+    """An observer forces the general path."""
     for number, name in enumerate(fast_names):
         offset = number + list(LAYOUTS).index(layout)  # a dense tensor gets all arguments, others every fourth
         for arguments in ARGUMENTS if layout == "dense" else list(ARGUMENTS)[offset % 4 :: 4]:

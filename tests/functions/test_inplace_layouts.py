@@ -100,7 +100,7 @@ def tensors(t: Any, value: Any) -> Any:
 
 @cases("name", METHODS)
 def test_it_writes_to_the_tensors_memory(name: str) -> None:
-    """Any layout gives what the contiguous one gives."""
+    """Every layout produces the same result as the contiguous one."""
     expected = changed(minigrad, name, "contiguous")
     assert name in UNCHANGED or not np.array_equal(expected, X), "the arguments change nothing"
     for layout in LAYOUTS if name not in (*DRAWING, *OF_MEMORY) else ():

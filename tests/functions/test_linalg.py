@@ -1,4 +1,4 @@
-"""Products: einsum in all its forms, and shapes that do not fit. (Gradients: tests/ops.)"""
+"""Products: einsum in all its forms, and shapes that do not match. (Gradients: tests/ops.)"""
 
 import pytest
 

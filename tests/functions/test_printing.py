@@ -31,7 +31,7 @@ def test_repr_is_torchs(program: str) -> None:
 
 
 def test_the_values_without_the_class() -> None:
-    """``torch._tensor_str``, which classes around a tensor use for their text."""
+    """``torch._tensor_str``, which classes that wrap a tensor use for their text."""
     theirs, ours = torch._tensor_str, importlib.import_module("minigrad._tensor_str")
     for shape in ((3,), (2, 3), (0, 2), (), (2000,)):
         values = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)

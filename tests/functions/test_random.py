@@ -51,7 +51,7 @@ t.cat([b for _ in range(2) for b in t.utils.data.DataLoader(t.arange(23),batch_s
 
 @cases("draw", split(DRAWS))
 def test_as_torch_from_one_seed(draw: str) -> None:
-    """And the stream continues alike."""
+    """The stream then continues identically."""
     assert_alike(f"({draw}, t.rand(3))")
 
 

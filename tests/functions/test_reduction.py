@@ -40,7 +40,7 @@ def test_values_over_axes(name: str, dim: Any, device: str) -> None:
 @cases("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
 def test_dtypes_of_results(name: str, dtype: str, device: str) -> None:
     if (name, dtype) in {("argmax", "bool"), ("any", "uint8"), ("all", "uint8")}:
-        return  # torch refuses the first, and keeps uint8 where others give bool
+        return  # torch rejects the first, and keeps uint8 where others return bool
     args = (0,) if name.startswith("cum") else ()
     x = minigrad.tensor([1, 0, 1]).to(getattr(minigrad, dtype)).to(device)
     y = torch.tensor([1, 0, 1]).to(getattr(torch, dtype))
@@ -148,5 +148,5 @@ def test_dtype_of_sums_and_products(name: str, dtype: str) -> None:
 
 @cases("name", ["any", "all", "sum", "amax", "mean"])
 def test_an_empty_tuple_of_axes(name: str) -> None:
-    """``any`` and ``all`` reduce no axes, others reduce all."""
+    """``any`` and ``all`` reduce no axes; other reductions reduce all."""
     agree(lambda t, x: getattr(x.detach(), name)(dim=()), np.array([[0.0, 2.0], [1.0, 0.0]]))

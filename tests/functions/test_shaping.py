@@ -88,7 +88,7 @@ def test_as_strided_reads_the_memory_whatever_the_order_of_axes() -> None:
 
 
 def test_as_strided_of_a_part_of_memory(device: str) -> None:
-    """It reads the whole memory of which the tensor is a part; gradients reach only the part."""
+    """It reads the whole memory that contains the tensor; gradients reach only the tensor's part."""
 
     def program(t: Any, x: Any, offset: Any) -> Any:
         part = x.detach()[5:15].requires_grad_()

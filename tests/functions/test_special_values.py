@@ -53,7 +53,7 @@ CORNERS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -3.0, INF, -INF, NAN]
 
 
 def c_pow(a: float, b: float) -> float:
-    """pow of C99, appendix F, where Python's raises errors."""
+    """C99's pow (Annex F), where Python's raises errors."""
     try:
         return math.pow(a, b)
     except (ValueError, OverflowError):

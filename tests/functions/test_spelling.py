@@ -12,7 +12,7 @@ X = [1.0, 2.0, 3.0, 4.0]
 
 @cases("call", ["take", "cat", "masked_select", "kthvalue", "view"])
 def test_an_argument_keeps_its_shape(call: str, device: str) -> None:
-    """Writing a result of another shape to an argument would also change the argument's shape."""
+    """Writing a result with a different shape to an argument would also change the argument's shape."""
     x = minigrad.tensor(X, device=device)
     index = minigrad.tensor([2, 0], device=device)
     calls: dict[str, Any] = {

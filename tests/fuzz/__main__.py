@@ -23,7 +23,7 @@ from contextlib import closing
 from pathlib import Path
 
 PARTS = ("bombs", "files")
-LONGEST = 3000  # characters of a finding
+LONGEST = 3000  # characters in a finding
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def attack(part: str, seconds: float, cases: int | None, seed: int) -> int:
-    """Run cases of a part for some seconds, at least one. Returns the number of findings."""
+    """Run cases of a part, at least one, for some seconds. Returns the number of findings."""
     count = faults = 0
     start = time.monotonic()
     module = importlib.import_module(f".{part}", __package__)

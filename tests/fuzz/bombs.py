@@ -50,7 +50,7 @@ def cases(folder: Path, rng: random.Random) -> Iterator[Finding]:
     rng.shuffle(every)
     for start in range(0, len(every), TOGETHER):
         batch = every[start : start + TOGETHER]
-        is_quiet = not watched(partial(_read, folder, batch), (), memory=MEMORY)  # all at once, as a fork takes time
+        is_quiet = not watched(partial(_read, folder, batch), (), memory=MEMORY)  # in one process, as a fork takes time
         for case in batch:
             yield Finding(case.name, "" if is_quiet else watched(partial(_read, folder, [case]), (), SECONDS, MEMORY))
 

@@ -61,7 +61,7 @@ def translate(path: Path) -> None:
 
 
 def resume(path: Path) -> None:
-    """Continue the training from a checkpoint, or exit with an error."""
+    """Resume training from a checkpoint, or exit with an error."""
     _ended(cli.main(seeds.command(path.parent, "--steps", "2")))
 
 

@@ -1,4 +1,4 @@
-"""The models' sources run in PyTorch with the same weights give the same numbers and gradients."""
+"""The models' sources run in PyTorch with the same weights produce the same numbers and gradients."""
 
 from typing import Any
 

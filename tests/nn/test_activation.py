@@ -1,4 +1,4 @@
-"""Activations against PyTorch in float64: layers, functions, in place, random slopes, errors."""
+"""Activations against PyTorch in float64: layers, functions, in-place forms, random slopes, errors."""
 
 from typing import Any
 

@@ -55,7 +55,7 @@ def test_module_dict() -> None:
 
 
 def of_own_update(t: Any) -> Any:
-    """Dicts with another ``update``, as in metrics: the constructor does not call it without modules."""
+    """Dicts with a custom ``update``, as in metrics: the constructor does not call it without modules."""
 
     class Metrics(t.nn.ModuleDict):  # type: ignore[misc, name-defined]
         def update(self, *values: Any) -> None:

@@ -71,7 +71,7 @@ def test_masks_are_pytorchs_and_so_is_the_number_after_them(
 
 
 def losses(t: Any, batch_first: bool, norm_first: bool) -> list[float]:
-    """10 steps of an encoder-decoder with dropout everywhere, from one seed."""
+    """The losses of 10 steps of an encoder-decoder with dropout everywhere, from one seed."""
     t.manual_seed(0)
     model = t.nn.Transformer(16, 4, 2, 2, 32, dropout=0.2, batch_first=batch_first, norm_first=norm_first)
     draw = np.random.default_rng(0)

@@ -98,7 +98,7 @@ def test_backward_hooks_with_a_graph_of_the_gradients(library: Any, net: Any) ->
 
 
 def test_backward_hooks_under_an_observer_of_ops() -> None:
-    """Objects that are no tensors do not pass through an op."""
+    """Objects that are not tensors do not pass through an op."""
 
     class Scaled(nn.Module):
         def forward(self, options: dict[str, int], x: Any) -> tuple[dict[str, int], Any]:

@@ -15,7 +15,7 @@ from tests.support.parity import host, torch
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 
-# drawn only from uniform numbers: equal to the bit
+# drawn only from uniform numbers: bitwise equal
 EXACT = programs("""
 n.Linear(7, 5); n.Linear(13, 11, bias=False); n.Linear(301, 64);
 n.Linear(7, 5, dtype=n.Linear(1, 1).double().weight.dtype); n.Bilinear(3, 4, 5); n.LayerNorm((3, 4)); n.RMSNorm(4);

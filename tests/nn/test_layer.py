@@ -37,7 +37,7 @@ class Keywords(FunctionLayer, function=scale, kw_only=True):
 
 
 class Derived(Scale):
-    """Without the decorator: its annotations are no fields."""
+    """Without the decorator: its annotations are not fields."""
 
     note: int = 7
 

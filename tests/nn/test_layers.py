@@ -65,7 +65,7 @@ def test_bilinear(device: str) -> None:
     raises(RuntimeError, "bilinear: inputs of shapes", lambda: layer(minigrad.ones(2, 4), minigrad.ones(2, 3)))
 
 
-# PyTorch refuses a bias with an input of two axes
+# PyTorch rejects a bias with an input of two axes
 @cases("shape, bias", [((3,), False), ((3,), True), ((2, 3), False), ((2, 4, 3), False), ((2, 4, 3), True)])
 def test_linear_with_a_weight_of_one_axis(shape: tuple[int, ...], bias: bool) -> None:
     more = [np.array(0.5)] if bias else []

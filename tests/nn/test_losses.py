@@ -238,7 +238,7 @@ LOSSES: list[Row] = [
     (lambda n, r: n.GaussianNLLLoss(full=True, eps=0.5, reduction=r), lambda: [*vectors(2), shares(5, 1) + 0.1], 3),
     (lambda n, r: n.GaussianNLLLoss(reduction=r), lambda: [*vectors(2), rng.uniform(0.1, 2, 5)], 3),
 ]
-NO_SECOND = (nn.MultiMarginLoss, nn.MultiLabelMarginLoss)  # PyTorch has no second order of these
+NO_SECOND = (nn.MultiMarginLoss, nn.MultiLabelMarginLoss)  # PyTorch has no second-order gradients of these
 
 
 @cases("make, arrays, leaves", LOSSES)
@@ -261,7 +261,7 @@ def test_losses_to_second_order(
 
 @cases("log_target", [False, True])
 def test_kl_div_at_the_ends(log_target: bool, device: str) -> None:
-    """At a target of 0 its derivative is 0 / 0. First and second gradients equal PyTorch's at all positions."""
+    """At a target of 0 its derivative is 0 / 0. First and second gradients equal PyTorch's everywhere."""
     ends = [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e-310, 1e300]
 
     def program(t: Any, *leaves: Any) -> list[Any]:

@@ -65,7 +65,7 @@ def test_rotary_positions_follow_the_equation(device: str) -> None:
 
 
 def test_rotary_positions_in_any_layout_and_at_any_offset(device: str) -> None:
-    """Heads are a view of (B, T, H, Dh), as in attention; a single token gives the same as in a sequence."""
+    """Heads are a view of (B, T, H, Dh), as in attention; a single token is rotated as in a sequence."""
     layer = nn.RotaryPositionalEncoding(4, max_len=10).to(device)
     x = minigrad.randn(2, 5, 3, 4, device=device)
     heads = x.transpose(1, 2)

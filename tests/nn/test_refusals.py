@@ -1,4 +1,4 @@
-"""Calls that both libraries refuse, with the same type of error and the same words."""
+"""Calls that both libraries refuse, with the same type of error and the same wording."""
 
 import re
 from collections.abc import Callable

@@ -143,7 +143,7 @@ def test_negative_widths(mode: str, widths: tuple[int, ...], device: str) -> Non
 
 
 def test_wrapping_around_twice() -> None:
-    """Where PyTorch returns uninitialized memory."""
+    """Here PyTorch returns uninitialized memory."""
     assert F.pad(minigrad.arange(4)[None], (4, -2), mode="circular").tolist() == [[0, 1, 0, 1, 0, 1]]
 
 

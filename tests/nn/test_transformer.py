@@ -160,7 +160,7 @@ def test_blocks_that_a_subclass_replaces() -> None:
 
 @cases("dtype", ["float32", "float64", "float16"])
 def test_relu_and_its_dropout_are_one_op_where_nobody_looks_between_them(dtype: str, device: str) -> None:
-    """It has the same bits as two ops, which a hook restores."""
+    """The result is bitwise that of two separate ops, which run if there is a hook."""
     layer = nn.TransformerEncoderLayer(D, H, 16, 0.4, device=device, dtype=getattr(minigrad, dtype))
     x = minigrad.randn(S, B, D, device=device).to(getattr(minigrad, dtype))
     actual, calls = [], []

@@ -17,7 +17,7 @@ ARRAYS = [draw.standard_normal((3, 4)), draw.standard_normal(5), draw.standard_n
 
 
 def clipped(device: str, clip: Callable[[Any, list[Any]], Any]) -> None:
-    """A function of nn.utils and of parameters, the last of which has no gradient: results and gradients."""
+    """Compare a function of nn.utils, and the gradients it leaves; the last parameter has no gradient."""
     actual = []
     for t, at in ((minigrad, device), (torch, "cpu")):
         leaves = [t.nn.Parameter(t.from_numpy(np.array(a)).to(at)) for a in (*ARRAYS, np.ones(2))]

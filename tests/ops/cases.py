@@ -55,7 +55,7 @@ class Case:
         ours, theirs: the same function, called with the library (minigrad, torch) and the inputs.
         inputs: see the module's docstring.
         second: whether its second order is also compared (with torch, and by differences).
-        numeric: whether finite differences give its gradient (not at a kink or a step).
+        numeric: whether finite differences match its gradient (not at a kink or a step).
         extreme: whether to try very large, tiny, infinite and NaN elements.
         float32: how far it may be from float64, relative to the largest element.
     """
@@ -647,7 +647,7 @@ case("binary_cross_entropy_with_logits", _own, (3, 4), between(0.0, 1.0, 3, 4))
 
 
 def _complex(name: str, function: Function, *shapes: tuple[int, ...], theirs: Function | None = None) -> None:
-    """Add a case of an op on complex numbers, passed as (..., 2); complex results are also returned so."""
+    """Add a case of an op on complex numbers, passed as (..., 2); complex results are returned likewise."""
 
     def in_reals(function: Function) -> Function:
         def through_reals(t: Any, *xs: Any) -> Any:

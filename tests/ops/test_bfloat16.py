@@ -34,7 +34,7 @@ def normal(*shape: int, seed: int = 0) -> Any:
 
 
 def check(theirs: Any, ours: Any, tolerance: float = 0.0) -> None:
-    """Assert equal dtypes, shapes and values, to the bit or within a relative tolerance."""
+    """Assert equal dtypes, shapes and values, bitwise or within a relative tolerance."""
     assert in_torch_words(ours.dtype) == str(theirs.dtype)
     assert tuple(ours.shape) == tuple(theirs.shape)
     wide = "cdouble" if theirs.is_complex() else "double"
@@ -58,7 +58,7 @@ def test_functions(function: Callable[[Any], Any], values: Any, device: str) -> 
     try:
         expected = function(theirs)
     except (RuntimeError, IndexError):
-        return  # PyTorch refuses it
+        return  # PyTorch rejects it
     check(expected, function(ours))
 
 

@@ -42,7 +42,7 @@ def test_sums_of_no_powers(device: str) -> None:
 
 
 def test_the_gradient_of_a_loss_from_an_infinite_one(device: str) -> None:
-    """A smoothing of 0 does not give NaN by 0 · ∞."""
+    """A smoothing of 0 does not produce NaN through 0 · ∞."""
     x = ours(np.array([[0.0, 1.0, 2.0]]), True, device)
     F.cross_entropy(x, ours(np.array([1]), device=device), reduction="none").backward(ours([math.inf], device=device))
     assert host(x.grad)[0, [0, 2]].tolist() == [math.inf] * 2

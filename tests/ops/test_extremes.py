@@ -406,7 +406,7 @@ def test_a_complex_log1p_keeps_its_digits(dtype: Any, tolerance: float, device: 
 def test_gradients_of_parts_of_tiny_and_large_complex_numbers(
     name: str, dtype: Any, sizes: list[float], device: str
 ) -> None:
-    """The gradient of the modulus does not depend on the size; the gradients of phase and angle are divided by it."""
+    """The gradient of the modulus does not depend on the size; those of phase and angle are divided by the size."""
     z = np.array([3 + 4j, -1 + 2j, -2j, 1 + 0j, 0])
 
     def slope(size: float) -> Any:
@@ -444,7 +444,7 @@ def test_norms_of_numbers_whose_squares_overflow(name: str, dtype: Any, sizes: l
 
 
 def test_batch_norm_of_large_numbers(device: str) -> None:
-    """Its gradient equals the one of scaled numbers, although the cube of its scale underflows."""
+    """Its gradient equals that of scaled numbers, although the cube of its scale underflows."""
     x, one = (ours(np.array([[1.0], [2], [4]], np.float32) * np.float32(s), True, device) for s in (1e16, 1e3))
     g = ours(np.array([[1.0], [2], [0]], np.float32), device=device)
     actual, right = (grad((F.batch_norm(v, None, None, training=True) * g).sum(), v)[0] for v in (x, one))

@@ -87,7 +87,7 @@ OTHERS = {"pinv", "eig"}  # PyTorch has them only in float32 and float64
 @both
 def test_every_op(dtype: str, device: str) -> None:
     """A case has one op, or a few, which round the gradients in between; a kernel may sum in another order.
-    Elementwise functions are also right in their tails."""
+    Elementwise functions are correct even in their tails."""
     wrong = []
     for case in CASES:
         for scale in (1, 30, 1e-3) if case.extreme and case.op not in OTHERS else (1,):
@@ -187,7 +187,7 @@ def test_numbers_as_in_pytorch(expression: str) -> None:
     try:
         expected = listed(evaluate(expression, t=torch, x=torch.tensor(values, dtype=torch.float16)))
     except RuntimeError as error:
-        assert "without overflow" in str(error)  # PyTorch refuses the number
+        assert "without overflow" in str(error)  # PyTorch rejects the number
         return
     results = listed(evaluate(expression, t=minigrad, x=minigrad.tensor(values, dtype=minigrad.float16)))
     for mine, theirs in zip(results, expected, strict=True):

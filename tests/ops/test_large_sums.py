@@ -1,5 +1,5 @@
 """Sums over millions of float32 numbers keep their digits: they add blocks, where NumPy or a loop would add one number
-after the other. Each result, and each gradient of a norm, is compared with float64."""
+after another. Each result, and each gradient of a norm, is compared with float64."""
 
 from collections.abc import Callable
 from typing import Any

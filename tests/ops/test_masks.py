@@ -1,4 +1,4 @@
-"""Masks block gradients completely, also infinite ones and NaN, whose product with 0 is NaN.
+"""Masks block gradients completely, even infinite ones and NaN, whose product with 0 is NaN.
 
 A gradient of 1 reveals a mask: the result is exactly 0. The test runs every case of every op in the registry, and so
 includes a new op as soon as it has a case.
@@ -27,7 +27,7 @@ from tests.support.parity import host, ours
 from tests.support.plain_checks import without_kernel
 
 MOST = 3  # number of tested positions in a result
-ELSEWHERE = {  # cases in which the 0 is a factor and no mask; PyTorch's gradient is also NaN there
+ELSEWHERE = {  # cases in which the 0 is a factor, not a mask; PyTorch's gradient is also NaN there
     "adjugate-2x3x3": "of zeros",
     **dict.fromkeys(("prod-3x3-3x3", "cumprod-4-4"), "the case multiplies by 0"),
     "convolve*": "the margin of zeros is multiplied",
@@ -57,7 +57,7 @@ def arriving(output: Any, device: str) -> Iterator[Callable[[float], Any]]:
 
 
 def check(output: Any, inputs: list[Any], g: Callable[[float], Any], value: float, create_graph: bool = False) -> None:
-    """Assert that a value in g gives 0 wherever a 1 gives 0."""
+    """Assert that a value in g yields 0 wherever a 1 yields 0."""
     usual, actual = (
         grad(output, inputs, g(v), retain_graph=True, create_graph=create_graph, materialize_grads=True)
         for v in (1.0, value)

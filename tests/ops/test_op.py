@@ -53,7 +53,7 @@ def test_an_op_without_a_rule_says_so_when_its_gradient_is_needed() -> None:
     x = minigrad.tensor([1.0, 2.0], requires_grad=True)
     with pytest.raises(RuntimeError, match=r"the op triple has no gradient rule: give it one .*@op\(x=lambda g, …\)"):
         triple(x).sum().backward()
-    (x * positive(x)).sum().backward()  # whole numbers have no gradient
+    (x * positive(x)).sum().backward()  # integers have no gradient
     assert not positive(x).requires_grad and x.grad is not None and x.grad.tolist() == [2, 2]
     triple.gradient(x=lambda g: 3 * g)
     assert minigrad.autograd.grad(triple(x).sum(), x)[0].tolist() == [3, 3]

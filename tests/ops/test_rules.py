@@ -177,7 +177,7 @@ def test_agrees_with_finite_differences(op: str, device: str) -> None:
 
 
 def laid_out(array: Any, layout: str) -> Any:
-    """The same elements in another memory layout."""
+    """The same elements in a different memory layout."""
     if layout == "transposed":
         return np.array(array.T, order="C").T
     if layout == "strided":
@@ -223,7 +223,7 @@ def results(case: Case, arrays: list[Any]) -> list[Any]:
 
 
 def alone(case: Case) -> None:
-    """No rule runs for a gradient that is not needed."""
+    """Check that no rule runs for a gradient that is not needed."""
     full = inputs(case, "cpu")
     outputs = listed(case.ours(minigrad, *full))
     g = [ours(d) for d in arriving(floats(outputs))]

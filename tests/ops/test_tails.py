@@ -174,7 +174,7 @@ def test_huge_logits(name: str, top: float, dtype: Any, device: str) -> None:
 @cases("top", [1e30, -1e30, 1e9])
 @cases("classes", [4, 1300])
 def test_huge_logits_of_a_linear_layer(classes: int, top: float, smoothing: float, dtype: Any, device: str) -> None:
-    """The same for logits that are never completely in memory, also with more classes than a block has."""
+    """The same for logits that are never completely in memory, even with more classes than a block has."""
     labels = minigrad.arange(600, device=device) % classes
     x, weight = (ours(np.full((n, 1), v, dtype), True, device) for n, v in ((600, 1.0), (classes, top)))
     for bias in (None, minigrad.zeros(classes, dtype=x.dtype, device=device)):
@@ -217,7 +217,7 @@ BELOW: dict[str, tuple[Any, Any, Any]] = {
 @cases("name", BELOW)
 @cases("dtype, start", [(np.float32, -88.0), (np.float64, -709.0)])
 def test_down_to_the_smallest_numbers(name: str, dtype: Any, start: float, device: str) -> None:
-    """To within a few of the smallest numbers; on a GPU of the smallest normal ones, as it flushes others to 0."""
+    """To within a few of the smallest numbers; on a GPU, of the smallest normal ones, as it flushes others to 0."""
     program, value, slope = BELOW[name]
     points = (start - np.arange(0, 14, 0.5)).astype(dtype)
     power = np.exp(points.astype(np.longdouble))

@@ -85,7 +85,7 @@ def rates(optimiser: Any) -> list[float]:
 
 @cases("make, formula", FORMULAS)
 def test_closed_forms(make: Make, formula: Callable[[float, int], float]) -> None:
-    """By steps, continued from a state dict, and at an epoch."""
+    """Step by step, resumed from a state dict, and at a given epoch."""
 
     def check(epoch: int) -> None:
         assert rates(optimiser) == pytest.approx([formula(0.5, epoch), formula(0.1, epoch)], rel=1e-12, abs=1e-15)
@@ -119,7 +119,7 @@ AT_ONCE = [
     "row, optimiser, begin", [*itertools.product(MORE, ["SGD", "Adam"], [-1, 2, 5]), *((r, "SGD", -1) for r in AT_ONCE)]
 )
 def test_against_pytorch(row: str, optimiser: str, begin: int) -> None:
-    """From the start, and resumed by ``last_epoch``; also with one call too many."""
+    """From the start, and resumed by ``last_epoch``; and with one call too many."""
     if begin >= 0 and row.startswith(("s.OneCycleLR", "s.CyclicLR")) and "scale_fn" not in row:
         return  # these need values that the first scheduler stored in the groups
     mine, other = pairs(lambda s, o: eval(row, {"s": s, "o": o, "e": begin}), optimiser, begin >= 0)

@@ -1,4 +1,4 @@
-"""Muon against PyTorch, which rounds its iteration to bfloat16; and with AdamW for parameters that are no matrices."""
+"""Muon against PyTorch, which rounds its iteration to bfloat16; and with AdamW for parameters that are not matrices."""
 
 from functools import partial
 from typing import Any

@@ -82,10 +82,10 @@ def test_20_steps(row: str, dtype: Any, device: str) -> None:
         assert list(actual) == list(expected)
         for key, value in expected.items():
             assert_close(actual[key], value, 1e-9 if dtype is np.float64 else 2e-5, key)
-            assert host(actual[key]).dtype == host(value).dtype  # float32 stays float32, and counts are also float32
+            assert host(actual[key]).dtype == host(value).dtype  # float32 stays float32, and counts are float32 too
 
 
-@cases("row", [row for row in OPTIONS if not row.startswith("Adafactor")])  # PyTorch's optimiser also refuses them
+@cases("row", [row for row in OPTIONS if not row.startswith("Adafactor")])  # PyTorch's optimiser also rejects them
 def test_complex_parameters(row: str) -> None:
     """A rule treats the two parts as two numbers; the state is complex where PyTorch's is."""
     rng = np.random.default_rng(0)

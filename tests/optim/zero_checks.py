@@ -1,4 +1,4 @@
-"""Checks of ZeroRedundancyOptimizer on each rank: weights and states equal the ones of a single optimiser."""
+"""Checks of ZeroRedundancyOptimizer on each rank: weights and states equal those of a single optimiser."""
 
 import copy
 from typing import Any

@@ -33,7 +33,7 @@ Arrays = list[Any]
 Result = tuple[int, int, Any]  # the order, the number of the output or input, an array
 SMALL = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 40.0, -40.0, 800.0, -800.0, np.inf, -np.inf, np.nan]
 VALUES = np.array([*SMALL, 5e-324, 1e-310, -1e-310, 1e-200, -1e-200, 1e200, -1e200, 1e308, -1e308])
-FEW = VALUES[[0, 1, 4, 5, 6, 12, 13, 14, 15, 18, 20, 22]]  # for three arguments at once
+FEW = VALUES[[0, 1, 4, 5, 6, 12, 13, 14, 15, 18, 20, 22]]  # for functions of three arguments
 ORDERS = ("value", "gradient", "second gradient")
 RTOL, OF_MATRICES = 1e-9, 1e-6
 MATRICES = ("decompositions", "indefinite")
@@ -164,7 +164,7 @@ def _wrong(case: Case, arrays: Arrays, result: Result, expected: Any, value: Any
 
 
 def _near(actual: float, right: float | None, point: list[float]) -> bool:
-    """Equal to six digits; where the limit is infinite, a function that grows logarithmically may be some hundreds, and
+    """Equal to six digits; where the limit is infinite, a function that grows logarithmically may be a few hundred, and
     where it is 0, one that falls like a root may be 1e-160."""
     if right is None or math.isinf(actual):
         return right is not None and actual * right > 0 and abs(right) > 300

@@ -1,8 +1,8 @@
 """Runs PyTorch's database of modules on minigrad, and reports agreements, differences and missing names.
 
-Both modules are created from the same seed and must start with the same numbers under the same names; then it compares
-results, the gradients of inputs and parameters, and buffers, in training and evaluation mode. A module must also reject
-the inputs that PyTorch's rejects.
+Both modules are created from the same seed and must start with the same numbers under the same names. Then results,
+the gradients of inputs and parameters, and buffers are compared, in training and evaluation mode. A module must also
+reject the inputs that PyTorch's rejects.
 """
 
 import warnings

@@ -1,7 +1,7 @@
 """Runs PyTorch's database of optimisers on minigrad, and reports agreements, differences and missing names.
 
 Each runs with each of its options, with and without each of its schedules, on the same parameters and gradients:
-parameters, states and rates must agree after every step. It must also reject the arguments that PyTorch's rejects.
+parameters, states and rates must agree after every step. Each must also reject the arguments that PyTorch's rejects.
 """
 
 import types

@@ -1,4 +1,4 @@
-"""Elementwise functions in high precision, and their derivatives: they decide if PyTorch and minigrad differ.
+"""Elementwise functions in high precision, and their derivatives: they decide where PyTorch and minigrad differ.
 
 1e-330 represents 0 and 1e320 infinity, so that a value at one of them is the limit there.
 """

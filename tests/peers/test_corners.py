@@ -1,4 +1,4 @@
-"""Cases in which minigrad once differed from PyTorch without an error: now each agrees, with its gradients."""
+"""Cases in which minigrad once differed from PyTorch without an error: now each agrees, including its gradients."""
 
 from typing import Any
 

@@ -14,7 +14,7 @@ from tests.ops.cases import Case  # noqa: E402 (as the next)
 from .extremes import differences, problems  # noqa: E402
 from .references import reference  # noqa: E402
 
-# One of each kind, and the rules that once had 0/0, 0·∞ or ∞−∞.
+# One rule of each kind, and the rules that once had 0/0, 0·∞ or ∞−∞.
 SAMPLE = ("abs", "atan2", "acosh", "logcumsumexp", "logit", "det", "fmod", "torch.linalg.slogdet", "torch.ldexp")
 
 

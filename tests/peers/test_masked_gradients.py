@@ -1,6 +1,6 @@
 """Infinite and NaN gradients into every function with masked elements: a gradient that is 0 in PyTorch is 0 here.
 
-A rule of the form g · mask gives NaN where an infinite g meets a 0. ``tests/ops/test_masks.py`` tests the ops; this
+A rule of the form g · mask yields NaN where an infinite g meets a 0. ``tests/ops/test_masks.py`` tests the ops; this
 file tests the functions made of them.
 """
 
@@ -174,7 +174,7 @@ def computed(t: Any, expression: str) -> tuple[list[Any], list[Any]]:
 
 @cases("expression", CASES)
 def test_as_pytorch(expression: str) -> None:
-    """Wherever PyTorch's gradient is finite or infinite, ours is the same; also when it is itself differentiable."""
+    """Wherever PyTorch's gradient is finite or infinite, ours is the same, even when it is itself differentiable."""
     (expected, their_leaves), (outputs, leaves) = (computed(t, expression) for t in (torch, minigrad))
     is_added = any(fnmatchcase(expression, pattern) for pattern in ADDED)
     for ours, theirs in zip(outputs, expected, strict=True):

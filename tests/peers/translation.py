@@ -154,7 +154,7 @@ def counterpart(name: str, function: Any) -> Any:
 
 
 def tensors(value: Any) -> Iterator[Any]:
-    """The tensors in a result, one after another."""
+    """The tensors in a result, in order."""
     if isinstance(value, (tuple, list)) and not isinstance(value, (torch.Size, minigrad.Size)):
         for part in value:
             yield from tensors(part)

@@ -45,7 +45,7 @@ def profiled(device: str = "cpu", **options: Any) -> profile:
 
 
 def named(p: profile, name: str) -> list[Any]:
-    """The events of one name."""
+    """The events with one name."""
     return [event for event in p.events() if event.name == name]
 
 
@@ -70,7 +70,7 @@ def test_steps_modules_ops_and_their_backward_are_there(device: str) -> None:
 
 
 def test_events_are_nested_and_self_times_add_up_to_the_step() -> None:
-    """To the nanosecond; and the profile's total, from another clock reading, is at least as long."""
+    """To the nanosecond. The profile's total, from another clock reading, is at least as long."""
     p = profiled()
     assert path(named(p, "relu")[0]) == ["Net.block.0", "Net.block", "Net", "loss", "step"]
     assert path(named(p, "ReluBackward0")[0])[-2:] == ["backward", "step"]

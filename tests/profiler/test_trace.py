@@ -30,7 +30,7 @@ def finished() -> profile:
 
 
 def read(p: profile, path: Path) -> dict[str, Any]:
-    """The trace, written and read again by a strict JSON reader, which refuses NaN."""
+    """The trace, written and read again by a strict JSON reader, which rejects NaN."""
     p.export_chrome_trace(path)
 
     def refuse(constant: str) -> None:

@@ -52,7 +52,7 @@ CALLS: dict[str, Any] = {
 
 @cases("name, call", [(name, call) for name, calls in CALLS.items() for call in calls])
 def test_no_call_bypasses_the_profile(name: str, call: Any) -> None:
-    """Every way to call an op gives an event, and so does its backward."""
+    """Every way to call an op produces an event, and so does its backward."""
     for is_leaf in (True, False):
         x = mg.full((2, 2), 0.5, requires_grad=is_leaf)
         with profile() as p:

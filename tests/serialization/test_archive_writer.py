@@ -1,4 +1,4 @@
-"""Files for PyTorch: it reads ours, their structure, and the format that each path gets."""
+"""Files for PyTorch: PyTorch reads them; their structure, and the format that each path gets."""
 
 import io
 import pickle
@@ -203,7 +203,7 @@ def test_files_of_earlier_versions(tmp_path: Path) -> None:
 def test_a_failure_while_writing_names_the_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save({"x": minigrad.ones(3)}, path)
 
-    for *number, text in ((28, "No space left on device"), ("8 requested and 0 written",)):  # as NumPy has it
+    for *number, text in ((28, "No space left on device"), ("8 requested and 0 written",)):  # as NumPy words it
         monkeypatch.setattr(archive_writer._Sink, "write", Mock(side_effect=OSError(*number, text)))
         with pytest.raises(OSError, match=rf"\[Errno \d+\] {text}: .*checkpoint\.pt"):
             save({"x": minigrad.zeros(3)}, path)

@@ -26,7 +26,7 @@ LONGEST = 1_500  # largest length of a message
 
 
 def message(file: Any) -> str:
-    """The error for a file, which must be short and name it; "" if there is no error."""
+    """The error for a file, which must be short and name the file; "" if there is no error."""
     try:
         load(file)
     except (RuntimeError, pickle.UnpicklingError) as error:

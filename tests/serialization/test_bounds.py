@@ -66,7 +66,7 @@ def test_keys_of_one_hash_in_a_description() -> None:
 
 
 def of_zeros(keys: list[Any]) -> bytes:
-    """A pickle of a dict with some keys, created without such a dict."""
+    """A pickle of a dict with some keys, created without the dict itself."""
     inside = b"".join(pickle.dumps(key, 2)[2:-1] + b"K\0" for key in keys)
     return b"\x80\x02}(" + inside + b"u."
 
@@ -92,7 +92,7 @@ def test_keys_of_one_hash_in_a_pickle() -> None:
 
 
 def test_many_keys_that_are_no_attack() -> None:
-    """64-bit integers share a hash by eight, floating-point numbers by some tens."""
+    """Up to eight 64-bit integers share a hash, and a few dozen floating-point numbers."""
     rng = np.random.default_rng(0)
     for keys in (
         [i * (2**61 - 1) + j for j in range(1000) for i in range(-4, 5) if -(2**63) <= i * (2**61 - 1) + j < 2**63],

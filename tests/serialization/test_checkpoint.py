@@ -291,7 +291,7 @@ def tensor_pickle(
 
 
 def test_a_storage_of_several_dtypes() -> None:
-    """A flat buffer, as in fused optimisers; and the same bytes under two dtypes."""
+    """A flat buffer, as in fused optimisers, and the same bytes under two dtypes."""
     parts = [np.array([1.5, -2], "f4"), np.array([3, 260], "i2"), np.array([2 + 1j], "c8")]
     raw = b"".join(part.tobytes() for part in parts) + b"\1\0\2\7"
     layout = [("float32", 0, 2), ("int16", 4, 2), ("bool", 20, 3), ("uint8", 20, 4), ("int32", 0, 2), ("float32", 0, 1)]

@@ -1,4 +1,4 @@
-"""A training that one library starts and saves continues in the other with the same losses."""
+"""A training run that one library starts and saves continues in the other with the same losses."""
 
 import copy
 from collections.abc import Callable

@@ -51,7 +51,7 @@ def refused(pickled: bytes) -> None:
 
 
 def legacy(pickled: bytes) -> io.BytesIO:
-    """The same object in the legacy format before PyTorch 1.6."""
+    """The same object in the legacy format, used before PyTorch 1.6."""
     head = [pickle.dumps(part, 2) for part in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True})]
     return io.BytesIO(b"".join([*head, pickled, pickle.dumps([], 2)]))
 
@@ -171,7 +171,7 @@ def test_indices_and_frames_take_no_memory() -> None:
 
 
 def test_depth() -> None:
-    """Lists may be nested to any depth; such a deep tuple is not hashed, which would overflow the stack."""
+    """Lists may be nested to any depth; a tuple that deep is not hashed, as that would overflow the stack."""
     deep = load(archive(HEAD + b"N" + b"\x85" * 5_000 + b"."))
     for _ in range(5_000):
         (deep,) = deep

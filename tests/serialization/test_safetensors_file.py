@@ -1,4 +1,4 @@
-"""Files equal the ones of the package safetensors, to the byte."""
+"""Files equal those of the package safetensors, byte for byte."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""save and load: every kind of value, sharing, safetensors of other programs, and all kinds of errors."""
+"""save and load: every kind of value, sharing, safetensors files from other programs, and all kinds of errors."""
 
 import argparse
 import copy
@@ -153,7 +153,7 @@ def test_objects_of_user_defined_classes_need_permission(value: Any, path: Path)
 
 
 class Queue(deque[Any]):
-    """A deque, which is no list, although a pickle fills it like one."""
+    """A deque, which is not a list, although a pickle fills it like one."""
 
 
 @dataclasses.dataclass

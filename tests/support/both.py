@@ -33,7 +33,7 @@ def tensor(t: Any, value: Any, device: str = "cpu") -> Any:
 
 
 def results(value: Any) -> Iterator[Any]:
-    """The tensors in a result, one after the other."""
+    """The tensors in a result, one after another."""
     if isinstance(value, (tuple, list)) and not isinstance(value, (torch.Size, minigrad.Size)):
         for part in value:
             yield from results(part)
@@ -65,7 +65,7 @@ def agree(
 
     Args:
         program: called with the library and a tensor for each array; other values are passed unchanged.
-        near: the largest difference, absolute and relative; the default depends on the dtype.
+        near: the largest allowed difference, absolute and relative; the default depends on the dtype.
         orders: the orders of gradients, 1 or 2.
         gradient: False where PyTorch has none.
         device: of minigrad's tensors.

@@ -72,7 +72,7 @@ def open_file(browser: Any) -> Iterator[Callable[..., Any]]:
         page.goto(url)
         return page
 
-    opened.wrong = wrong  # type: ignore[attr-defined]  # for a test that means something to go wrong
+    opened.wrong = wrong  # type: ignore[attr-defined]  # for a test that expects something to go wrong
     yield opened
     for context in contexts:
         context.close()

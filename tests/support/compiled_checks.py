@@ -1,7 +1,7 @@
 """Checks for the tests of compiled kernels: a kernel in float32 against the op's forward and rules in float64.
 
 The reference is the op itself, as for NumPy's kernels (``plain_checks.py``): no tolerance hides a wrong formula, as
-float32's own rounding is four orders below it.
+float32's own rounding is four orders of magnitude smaller.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """The arithmetic of CuPy's kernels, where it differs from NumPy's.
 
-CuPy compiles its own kernels and ours with ``-ftz=true``: of float32 and complex64, a number between 0 and the smallest
-normal one is read and written as 0. Memory itself is unchanged, and copies keep such numbers.
+CuPy compiles its own kernels and ours with ``-ftz=true``: in float32 and complex64, a number between 0 and the smallest
+normal one is read and written as 0. Memory itself is unchanged, and copies keep these numbers.
 """
 
 from typing import Any

@@ -14,8 +14,8 @@ Parts = dict[str, Any]
 
 
 def parts(*models: Any) -> Parts:
-    """Every function, class and variable of the library except viz, by name; the contents of the tables of hooks, the
-    observers of the tape, and the same for these models."""
+    """Every function, class and variable of the library except viz, by name; the contents of the hook tables, the
+    tape's observers, and the same for these models."""
     result: Parts = {}
     for path, module in list(sys.modules.items()):
         if path.split(".")[0] == "minigrad" and not f"{path}.".startswith("minigrad.viz."):

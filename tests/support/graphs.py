@@ -26,8 +26,8 @@ def value(*shape: int, table: list[list[float]] | None = None, norm: float = 1.0
 
 
 def record(*arguments: Any, backward: bool = True, modules: Any = None) -> Graph:
-    """The graph of a call (function, inputs, named inputs), or of a tensor, after ``backward``. No variable here holds
-    the tensor, because pictures show the names of the program's variables."""
+    """The graph of a call (function, inputs, named inputs), or of a tensor, after ``backward``. No variable here refers
+    to the tensor, because pictures show the names of the program's variables."""
     rest = ((), {})[len(arguments) - 1 :]
     return built("graph", *arguments, *rest, modules).drawn(backward or callable(arguments[0]))
 
@@ -149,7 +149,7 @@ def _block(make: Builder, path: str, x: int, mask: int, kind: str) -> int:
 
 
 def chain(length: int) -> Graph:
-    """Ops one after the other, outside of modules."""
+    """Ops one after another, outside of modules."""
     make = Builder(backward=False)
     x = make.leaf("input", "x")
     for _ in range(length):
@@ -158,7 +158,7 @@ def chain(length: int) -> Graph:
 
 
 def linears(length: int) -> Graph:
-    """Layers one after the other, outside of modules, each with a separate weight and bias."""
+    """Layers one after another, outside of modules, each with a separate weight and bias."""
     make = Builder()
     x = make.leaf("input", "x")
     for number in range(length):

@@ -50,7 +50,7 @@ def in_torch(x: mg.Tensor) -> Any:
 
 
 def bert(kind: str = "BertModel", **changes: Any) -> Any:
-    """A BERT of three labels (two of spans) without dropout; token 0 is padding."""
+    """A BERT with three labels (two for spans) and no dropout; token 0 is padding."""
     sizes = {"vocab_size": 31, "max_position_embeddings": 16, "hidden_size": 12, "intermediate_size": 20}
     sizes |= {"num_attention_heads": 3, "num_hidden_layers": 2}
     dropouts = dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), 0.0)

@@ -22,7 +22,7 @@ from minigrad.ops.op import watch
 
 LIBRARY = str(Path(mg.__file__).parent)
 EACH_LINE = ("blas.py", "parallel.py")
-STRIDE = 211  # one in so many lines of other files
+STRIDE = 211  # in other files, one of every STRIDE lines
 
 
 class Lines:

@@ -72,7 +72,7 @@ def _check_second(mine: Any, other: Any, ours_: Any, theirs_: Any, device: str) 
 
 
 def check_float32(make: Make, shape: tuple[int, ...], device: str) -> None:
-    """A layer in float32 gives float32, in the result and in every gradient."""
+    """A float32 layer returns float32, in the result and in every gradient."""
     layer = make(nn).to(device)
     x = ours(np.random.default_rng(0).standard_normal(shape).astype(np.float32), True, device)
     out = listed(layer(x))[0]
@@ -83,7 +83,7 @@ def check_float32(make: Make, shape: tuple[int, ...], device: str) -> None:
 
 
 def check_first_numbers(make: Make, exact: bool = False) -> None:
-    """After the same seed a new layer has PyTorch's numbers; to the bit if they are drawn from uniform ones."""
+    """After the same seed a new layer has PyTorch's numbers; bitwise if they are drawn from uniform ones."""
     minigrad.manual_seed(7)
     torch.manual_seed(7)
     mine, other = make(nn).state_dict(), make(torch.nn).state_dict()

@@ -1,4 +1,4 @@
-"""NCCL for the strict stand-in, like ``cupy.cuda.nccl``: pointers, counts, numbers of dtypes, and streams.
+"""NCCL for the strict stand-in, like ``cupy.cuda.nccl``: pointers, counts, dtype numbers, and streams.
 
 Ranks are threads or processes on one machine. As in NCCL, their unique id is an address: its creator listens there
 (``Hub``), and forwards the ranks' data. Calls that NCCL leaves undefined are refused here:

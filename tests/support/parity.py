@@ -88,7 +88,7 @@ def assert_same_dtype(actual: Any, expected: Any, name: str = "") -> None:
 
 
 def assert_same_signature(mine: Any, other: Any) -> None:
-    """Assert the same arguments, of the same kinds, with the same defaults, besides an optional old argument."""
+    """Assert the same arguments, of the same kinds, with the same defaults, except for an optional old argument."""
     actual, expected = (
         [(p.name, p.kind, p.default) for p in inspect.signature(f).parameters.values() if p.name != "verbose"]
         for f in (mine, other)

@@ -47,7 +47,7 @@ def _is_float(value: Any) -> bool:
 
 @contextmanager
 def without_kernel(op: Op) -> Iterator[Op]:
-    """Within it, the op runs by its forward and its rules."""
+    """Inside the context, the op runs by its forward and its rules."""
     kernel, op.kernel = op.kernel, ""
     try:
         yield op
@@ -136,7 +136,7 @@ def _check_threads(name: str, args: Arrays, differentiable: Sequence[int]) -> No
 
 
 def on_threads(compute: Callable[[], Sequence[Any]], ulps: int = 0) -> None:
-    """Assert that the arrays do not depend on the number of threads, except ``ulps`` of float64."""
+    """Assert that the arrays do not depend on the number of threads, except by ``ulps`` of float64."""
     before, results = parallel.get_num_threads(), []
     try:
         for threads in (1, 2, 3):

@@ -48,7 +48,7 @@ def tell(value: Any, rank: int | None = None) -> None:
 
 
 def at_least(ranks: int) -> Callable[[Check], Check]:
-    """Mark a check that needs at least so many ranks."""
+    """Mark a check that needs at least this many ranks."""
 
     def marked(check: Check) -> Check:
         check.fewest = ranks  # type: ignore[attr-defined]

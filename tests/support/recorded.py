@@ -32,7 +32,7 @@ def one(result: Any) -> Any:
 
 
 def same(node_value: Value | None, expected: Any) -> None:
-    """Assert that the shown value is the array, to the last bit (including NaN)."""
+    """Assert that the shown value equals the array bit for bit (including NaN)."""
     value = value_of(expected.array)
     assert node_value is not None
     assert node_value.shape == value.shape

@@ -86,6 +86,6 @@ ABOVE_1: dict[str, Reference] = {"acosh": mp.acosh}
 
 @cache
 def derivatives(function: Reference, x: float, orders: int, digits: int = 150) -> list[float]:
-    """The derivatives of a function at x, of orders 0 to ``orders``; numbers below 1e-100 may be noise."""
+    """The derivatives of a function at x, of orders 0 to ``orders``. Numbers below 1e-100 may be noise."""
     with mp.workdps(digits):
         return [float(c * mp.factorial(k)) for k, c in enumerate(mp.taylor(function, mp.mpf(x), orders))]

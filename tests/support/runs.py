@@ -1,4 +1,4 @@
-"""The results of a program's run: weights, which can be compared to the bit, and losses of evaluations."""
+"""The results of a program's run: weights, which can be compared bit for bit, and losses of evaluations."""
 
 from pathlib import Path
 

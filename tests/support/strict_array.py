@@ -6,7 +6,7 @@ A program that mixes host and device, or relies on features that only NumPy has,
 - no function, keyword or method that CuPy lacks (``cupy_names.json``), no Python lists as operands;
 - results are arrays, even without axes: they never turn into scalars implicitly.
 
-As on a GPU, views share memory, and ``base`` is their owner. New memory of ``empty`` is poisoned.
+As on a GPU, views share memory, and ``base`` is their owner. New memory from ``empty`` is poisoned.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class StrictArray:
         if any(isinstance(i, StrictArray) and i.dtype == bool for i in whole):
             synchronized("a mask as index")
         if not arrays and not any(i is Ellipsis for i in whole):
-            whole = (*whole, Ellipsis)  # a view where NumPy would give a scalar
+            whole = (*whole, Ellipsis)  # a view where NumPy would return a scalar
         return wrap(np.asarray(self._array[_index(whole, self.shape)]))
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -320,7 +320,7 @@ def _unary(function: Callable[[Any], Any]) -> Callable[[StrictArray], Any]:
 
 
 def _half_product(a: Ndarray, b: Ndarray) -> Any:
-    """Products of 16 bits are summed in float32. CuPy 14.2 has no batched products of bfloat16."""
+    """16-bit products are summed in float32. CuPy 14.2 has no batched products of bfloat16."""
     if a.dtype.name == "bfloat16" and max(a.ndim, b.ndim) > 2:
         raise TypeError("dtype is not supported: bfloat16")
     with np.errstate(all="ignore"):
@@ -339,7 +339,7 @@ def _inplace(ufunc: Any) -> Callable[[StrictArray, Any], StrictArray]:
 
 
 def _by_function(name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
-    """A method that behaves like NumPy's, with the parameters of CuPy's."""
+    """A method that behaves like NumPy's, with CuPy's parameters."""
 
     def method(self: StrictArray, *args: Any, **kwargs: Any) -> Any:
         unknown = [k for k in kwargs if k not in parameters]
@@ -523,7 +523,7 @@ class Function:
         return value
 
     def at(self, a: StrictArray, indices: Any, b: Any) -> None:
-        """``cupy.add.at`` and its kind, in place."""
+        """``cupy.add.at`` and similar methods, in place."""
         if self.name not in ("add", "subtract", "maximum", "minimum"):
             raise NotImplementedError(f"cupy.{self.name}.at")
         if a.dtype.char not in "iIefdQ":

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 @contextmanager
 def impatient() -> Iterator[None]:
-    """Within it, threads switch after microseconds, which reveals race conditions."""
+    """Inside the context, threads switch after microseconds, which reveals race conditions."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:

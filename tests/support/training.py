@@ -1,4 +1,4 @@
-"""Training steps whose result can be compared to the bit; as a program it prints a digest of them."""
+"""Training steps whose results can be compared bit for bit; run as a program, it prints a digest of them."""
 
 import hashlib
 import importlib

@@ -51,7 +51,7 @@ def check_twins(
         make: returns a module of a library's nn.
         values: inputs; arrays become tensors, leaves if they have gradients.
         call: called with the library, the module and the inputs, if these are not all of its arguments.
-        near: the largest difference, absolute and relative; the default depends on the dtype.
+        near: the largest allowed difference, absolute and relative; the default depends on the dtype.
     """
     mine, other = make(nn), make(torch.nn)
     assert in_torch_words(repr(mine)) == repr(other)

@@ -35,10 +35,10 @@ WORDS += ("man", "red", "runs", "sees", "small", "sun", "the", "two")
 
 
 class Counting:
-    """Batches of a training; it counts from the first batch of an update to the first of the next.
+    """Batches of a training run; it counts from the first batch of an update to the first of the next.
 
     Args:
-        batches: the training's batches. each: batches per update. update: the number of the update to count, from 0.
+        batches: the run's batches. each: batches per update. update: the number of the update to count, from 0.
     """
 
     def __init__(self, batches: Any, each: int, update: int) -> None:

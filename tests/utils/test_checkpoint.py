@@ -1,4 +1,4 @@
-"""Checkpointing changes only the use of memory."""
+"""Checkpointing changes only memory use."""
 
 import tracemalloc
 from typing import Any

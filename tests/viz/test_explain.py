@@ -1,4 +1,4 @@
-"""Explanations: the chain of rules as text, its numbers, and its messages if numbers are missing."""
+"""Explanations: the chain of rules as text, its numbers, and its messages when numbers are missing."""
 
 import re
 from functools import partial
@@ -112,7 +112,7 @@ def test_a_recorded_graph_adds_lines_and_numbers() -> None:
         place = next(i for i, line in enumerate(text) if line.startswith("gradient  d"))
         assert text[place + 1].startswith("rule      ")
     assert any("_over_square is at minigrad/ops/elementwise.py:" in line for line in text)
-    assert "b         3" in text  # an argument that is no tensor
+    assert "b         3" in text  # an argument that is not a tensor
 
 
 def test_a_users_function_shows_its_backward() -> None:

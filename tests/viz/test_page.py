@@ -206,7 +206,7 @@ def test_themes_and_paper(open_file: Callable[..., Any], tmp_path: Path) -> None
         ends = page.evaluate("[0, 1].map((part) => viz.onAccent(part))")
         assert ends == [palette.on_accent(0), palette.on_accent(1)]
         if scheme == "light":
-            page.keyboard.press("Tab")  # the focus is kept
+            page.keyboard.press("Tab")  # the focus stays
         style = "(({ outlineStyle, outlineWidth }) => [outlineStyle, outlineWidth])"
         assert page.evaluate(f"{style}(getComputedStyle(document.querySelector(':focus')))") == ["solid", "2px"]
         assert contrast(page, ":focus", "outlineColor") >= 3

@@ -27,7 +27,7 @@ WIDE, READY = {"width": 1300, "height": 900}, "[data-ready]"
 
 
 class Net(nn.Module):
-    """A net with a residual connection: two rules give h a gradient, and a weight is read twice."""
+    """A net with a residual connection: h gets gradients from two rules, and a weight is read twice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,7 +180,7 @@ def test_a_differentiable_gradient_and_a_rule_that_gives_nothing() -> None:
 
 @needs_dot
 def test_a_picture_of_each_step(net: Net) -> None:
-    """The step's node is highlighted, its edges are thick; nodes that have not run have no gradient yet."""
+    """The step's node is highlighted and its edges are thick; nodes that have not run have no gradient yet."""
     played = playback(net, torch.ones(1, 3))
     count, gradients = len(played), []
     raises(ValueError, rf"there is no step {count + 1}: .* from 0 to {count}", lambda: played.svg(count + 1))

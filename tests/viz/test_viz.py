@@ -197,7 +197,7 @@ def test_a_large_drawing_is_not_stored_next_to_the_page(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("system", ["light", "dark"])
 def test_a_page_follows_the_theme_of_the_notebook(system: str, open_file: Callable[..., Any], tmp_path: Path) -> None:
-    """In JupyterLab and VS Code, also when the theme changes; elsewhere as the system's."""
+    """In JupyterLab and VS Code, also when the theme changes; elsewhere it follows the system's."""
     outer = tmp_path / "notebook.html"
     content = positional_encoding(3, 4)._repr_mimebundle_()["text/html"]
     outer.write_text(f'<!doctype html><body data-jp-theme-light="false">{content}', encoding="utf-8")

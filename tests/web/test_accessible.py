@@ -86,7 +86,7 @@ def too_wide(page: Any) -> list[str]:
 
 
 def assert_nothing(wrong: list[str], page: Any) -> None:
-    """Check that there are no violations, unnamed controls, or pages that are too wide; report all at once."""
+    """Check that there are no violations, unnamed controls, or pages that are too wide; report all together."""
     wrong = [
         *wrong,
         *(f"no name: {what}" for what in nameless(page)),

@@ -277,7 +277,7 @@ def test_a_changed_number_updates_the_rest(page: Page) -> None:
     graph = shown_graph(page)
     changed = page.change(graph, 0, text="5")
     assert (number(changed, "f"), number(changed, "b", "gradient")) == (-15.0, 5.0)
-    changed = page.change(graph, 1, text="4")  # the other change is kept
+    changed = page.change(graph, 1, text="4")  # the other change stays
     assert (number(changed, "f"), number(changed, "a", "gradient")) == (20.0, 4.0)
     assert number(page.change(graph, undo=True), "f") == -6.0
     assert number(page.change(graph, 1, text="4"), "f") == 8.0

@@ -116,7 +116,7 @@ def test_every_method_of_tensor_is_on_its_page() -> None:
 
 
 def test_every_module_with_a_list_of_names_has_a_place() -> None:
-    """New modules must get a page: each name in an ``__all__`` is on one."""
+    """New modules must get a page: each name in an ``__all__`` is on a page."""
     paths = [f"minigrad.{path.parent.name}" for path in (ROOT / "minigrad").glob("*/__init__.py")]
     paths += [f"minigrad.{path.stem}" for path in (ROOT / "minigrad").glob("*.py") if not path.stem.startswith("_")]
     anchors = {entry.anchor for module in reference.modules() for entry in reference.entries(module)}

@@ -40,7 +40,7 @@ def test_javascript_cannot_access_the_page(reach: str, page: Any, visit: Visit) 
     if "caches" in reach and error is None:  # the object exists, but is not accessible
         error = page.evaluate(RUN, "from pyodide.ffi import run_sync\nrun_sync(js.caches.keys())")
     assert error is not None, f"{reach} is reached"
-    visit.wrong.clear()  # type: ignore[attr-defined]  # refusals stand in the console
+    visit.wrong.clear()  # type: ignore[attr-defined]  # refusals appear in the console
 
 
 @pytest.mark.parametrize("where", ["https://example.org/", "/index.html", "http://127.0.0.1:9/"])

@@ -1,4 +1,4 @@
-"""The translator in the page gives the package's answers up to the rounding of its weights."""
+"""The translator in the page returns the package's answers up to the rounding of its weights."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The functions of compiled loops against float64 over all exponents, by kernels that call only them."""
+"""The functions used in compiled loops, against float64 over all exponents, through kernels that call only them."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ pytestmark = needs_numba
 
 
 def numbers() -> Any:
-    """float32 numbers of every exponent and sign, and many where the functions are curved."""
+    """float32 numbers with every exponent and sign, and many where the functions curve."""
     bits = np.random.default_rng(0).integers(0, 1 << 23, (256, 400)) + (np.arange(256) << 23)[:, None]
     x = bits.astype(np.uint32).view(np.float32).reshape(-1)
     x = np.concatenate([x, -x, np.linspace(-110, 110, 400_001, dtype=np.float32)])
@@ -47,7 +47,7 @@ def test_sigmoid() -> None:
 
 @cases("name", ["exp", "tanh", "sigmoid"])
 def test_small_steps_keep_the_order(name: str) -> None:
-    """No function falls by more than its error when x grows."""
+    """No function falls by more than its error as x grows."""
     x = np.linspace(-12, 12, 300_001, dtype=np.float32)
     out, _ = kernel(name).forward((False,), x)
     assert (np.diff(out) >= -3 * np.spacing(np.abs(out[1:]))).all()

@@ -1,4 +1,4 @@
-"""Loops: their arguments, that exactly one thread runs each block, and that their threads cause no problems."""
+"""Loops: their arguments arrive, exactly one thread runs each block, and the threads cause no problems."""
 
 import os
 import pickle
@@ -133,7 +133,7 @@ def test_each_once_in_the_same_blocks(number: int, count: int, grain: int) -> No
 
 
 def test_threads_share_the_work() -> None:
-    """In a loop long enough for a helper to wake up, whose delay depends on the system."""
+    """The loop runs long enough for a helper to wake up; the delay depends on the system."""
     who, out, end = np.zeros(64, np.int64), np.zeros(64), time.monotonic() + 60
     while len(set(who)) < 2:
         assert time.monotonic() < end, "one thread has done all"

@@ -247,7 +247,7 @@ def test_a_message_says_that_it_takes_time(
 
 
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a process that has not asked for the loops yet."""
+    """Reset the state to that of a process that has not requested the loops yet."""
     monkeypatch.setattr(store, "_attempts", set())
     monkeypatch.setattr(store, "_library", None)
     monkeypatch.delenv("MINIGRAD_FAST", raising=False)

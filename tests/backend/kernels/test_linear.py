@@ -9,7 +9,7 @@ from minigrad.backend.kernels import linear
 from tests.support.cases import cases
 from tests.support.plain_checks import check, normal
 
-SHAPES: list[tuple[tuple[int, ...], int]] = [  # of x, and the number of columns of the result
+SHAPES: list[tuple[tuple[int, ...], int]] = [  # shape of x, number of columns in the result
     *(((1, 1), 1), ((5, 3), 2), ((7, 4), 9), ((64, 33), 17), ((2, 3, 5), 4), ((6,), 3), ((0, 3), 4), ((2, 0, 3), 2)),
     *(((3, 4), 0), ((3, 0), 4)),
 ]
@@ -17,7 +17,7 @@ SHAPES: list[tuple[tuple[int, ...], int]] = [  # of x, and the number of columns
 
 @pytest.fixture(params=["whole", "cut"])
 def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products with the default cuts, and all of them cut for the threads."""
+    """Products with the default cuts, and then with every product cut for the threads."""
     if request.param == "cut":
         for name in ("SMALL", "LARGE", "PART", "LEAST"):
             monkeypatch.setattr(products, name, 1)
@@ -35,7 +35,7 @@ def test_values_and_gradients(shape: tuple[int, ...], out: int) -> None:
 @cases("threads", [1, 2, 3, 4, 5, 7, 8])
 @cases("rows, width, out", [(40, 4, 5), (3, 9, 2), (2, 6, 1), (1, 3, 10)])
 def test_no_part_is_left_out_for_any_number_of_threads(threads: int, rows: int, width: int, out: int) -> None:
-    """Lengths that the number of threads does not divide may give fewer parts than threads."""
+    """Lengths that the number of threads does not divide may yield fewer parts than threads."""
     before = parallel.get_num_threads()
     parallel.set_num_threads(threads)
     try:

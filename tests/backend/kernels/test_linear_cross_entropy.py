@@ -32,7 +32,7 @@ def test_values_and_gradients(
     size: tuple[int, int, int], how: tuple[bool, float, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (rows, width, classes), (biased, smoothing, reduction) = size, how
-    monkeypatch.setattr(linear_cross_entropy, "CHUNK_BYTES", 4 * classes * 20)  # some twenty rows at a time
+    monkeypatch.setattr(linear_cross_entropy, "CHUNK_BYTES", 4 * classes * 20)  # about twenty rows at a time
     bias = normal(classes, seed=3) if biased else None
     args = [
         normal(rows, width),
@@ -58,7 +58,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.mark.usefixtures("threads")
 @cases("least", [1, 2, 7, 64])
 def test_chunks_of_any_length(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also a shorter last chunk, and one with a single row."""
+    """This includes a shorter last chunk, and one with a single row."""
     monkeypatch.setattr(linear_cross_entropy, "CHUNK_BYTES", 0)
     monkeypatch.setattr(linear_cross_entropy, "LEAST_ROWS", least)
     target = np.arange(29) % 5
@@ -72,7 +72,7 @@ def test_chunks_of_any_length(least: int, monkeypatch: pytest.MonkeyPatch) -> No
 @cases("size", [50.0, 79.0, 300.0, 1e4])
 @cases("sign", [1, -1])
 def test_large_logits(size: float, sign: int) -> None:
-    """All of similar size and far from 0, where their exp, or the exp of their sum, is not finite."""
+    """Logits of similar size, far from 0, where their exp, or the exp of their sum, is not finite."""
     classes = 9000
     x, weight = np.eye(4), normal(classes, 4, seed=2)
     bias, target = np.full(classes, sign * size), np.array([3, 0, 8999, 5])
@@ -80,7 +80,7 @@ def test_large_logits(size: float, sign: int) -> None:
     args = [a.astype(np.float32).astype(np.float64) if getattr(a, "dtype", 0) == np.float64 else a for a in args]
     expected, slopes, g = plain(NAME, args, [0, 1, 2])
     out, gradients = run(NAME, args, [0, 1, 2], g)
-    ulps = 4 * size * np.finfo(np.float32).eps  # a logit of that size has that much rounding
+    ulps = 4 * size * np.finfo(np.float32).eps  # a logit of that size is rounded by that much
     np.testing.assert_allclose(out, expected, atol=max(ulps, 1e-5), rtol=0)
     for i in range(3):
         tolerance = (TOLERANCE + 4 * ulps) * np.abs(slopes[i]).max()
@@ -89,9 +89,9 @@ def test_large_logits(size: float, sign: int) -> None:
 
 @cases("reduction", ["mean", "sum"])
 def test_ignored_rows_do_not_matter(reduction: str) -> None:
-    """Regardless of their values; their gradient is 0."""
+    """Their values are irrelevant, and their gradient is 0."""
     x, weight, bias = normal(9, 4), normal(5, 4, seed=2), normal(5, seed=3)
-    target = np.array([0, 7, 1, 7, 7, 2, 3, 4, 7])  # 7 is no class
+    target = np.array([0, 7, 1, 7, 7, 2, 3, 4, 7])  # 7 is not a class
     x[target == 7] = np.nan
     rest, g = [7, 0.1, reduction], np.array(0.7)
     out, gradients = run(NAME, [x, weight, bias, target, *rest], [0, 1, 2], g)
@@ -107,7 +107,7 @@ def test_ignored_rows_do_not_matter(reduction: str) -> None:
 @pytest.mark.usefixtures("threads")
 @cases("level", [0.0, -300.0, 300.0])
 def test_impossible_classes(level: float) -> None:
-    """Their bias is -inf, also if all classes of a thread are impossible and the other logits are far from 0."""
+    """Their bias is -inf. All classes of one thread may be impossible, and the other logits far from 0."""
     bias = np.full(5, -np.inf)
     bias[[1, 3]] = level
     args = [normal(7, 4), normal(5, 4, seed=2), bias, np.array([1, 3, 3, 1, 1, 3, 1]), -100, 0.0, "mean"]
@@ -168,7 +168,7 @@ def test_changing_a_gradient_does_not_change_the_graph() -> None:
 
 @cases("factor", [1.0, 0.5])
 def test_a_leaf_on_another_path(factor: float) -> None:
-    """The sum of both paths' gradients, in either order, twice."""
+    """Its gradient is the sum of both paths' gradients, in either order, twice."""
     for first in (True, False):
         inputs, target = _inputs()
         loss = _loss(inputs, target) * factor

@@ -1,4 +1,4 @@
-"""Compiled kernels of rows and elements against their ops in float64. (Larger ones have separate files.)"""
+"""Compiled row and element kernels against their ops in float64. (Larger kernels have separate files.)"""
 
 import itertools
 import math
@@ -26,7 +26,7 @@ Case = tuple[str, list[Any], tuple[int, ...]]  # an op, its arguments, and the a
 
 
 def single(x: Any) -> Any:
-    """Numbers of float32 in float64."""
+    """float32 numbers in float64."""
     return x.astype(np.float32).astype(np.float64)
 
 
@@ -219,7 +219,7 @@ def test_a_logarithm_near_nothing() -> None:
 
 
 def test_infinite_logits() -> None:
-    """A class that is impossible, and a row in which all are."""
+    """An impossible class, and a row in which every class is impossible."""
     logits = normal(3, 20)
     logits[0, 4] = logits[2] = -np.inf
     loss, _ = run("cross_entropy", [logits, np.array([5, 6, 7]), None, -100, 0.0], (0,))
@@ -238,7 +238,7 @@ def test_ignored_rows_contribute_nothing() -> None:
 
 @cases("target", [20, -1, 1 << 40])
 def test_a_class_out_of_range_is_not_read(target: int) -> None:
-    """The functional form checks targets; a direct call of the op gives NaN, also in the gradient."""
+    """The functional form checks targets; a direct call of the op returns NaN, also in the gradient."""
     args = [normal(3, 20), np.array([0, target, 1]), None, -100, 0.1]
     loss, slopes = run("cross_entropy", args, (0,), np.ones(3))
     np.testing.assert_array_equal(np.isnan(loss), [False, True, False])

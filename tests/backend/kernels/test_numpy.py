@@ -1,4 +1,4 @@
-"""NumPy's kernel of cross-entropy against its plain definition. (Others have separate files.)"""
+"""The NumPy kernel for cross-entropy against its plain definition. (Other kernels have separate files.)"""
 
 import itertools
 

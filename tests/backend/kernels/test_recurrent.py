@@ -36,7 +36,7 @@ def arguments(kind: str, sizes: tuple[int, ...], reverse: bool, width: int = 3) 
 
 
 def plain(kind: str, args: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
-    """The plain definition's results and gradients, in float64, and the gradients that arrive."""
+    """The plain definition's results and gradients, in float64, and the incoming gradients."""
     tensors = [minigrad.tensor(a, requires_grad=True) if isinstance(a, np.ndarray) else a for a in args]
     with without_kernel(REGISTRY[kind.partition(" ")[0]]) as op:
         out = op(*tensors)
@@ -81,7 +81,7 @@ def compare(kind: str, args: list[Any], needs: tuple[bool, ...], expected: Any) 
 
 
 def some_needs(args: list[Any]) -> list[tuple[bool, ...]]:
-    """None, all, each by itself, and all except each."""
+    """None, all, each by itself, and all but one."""
     every = tuple(isinstance(a, np.ndarray) for a in args)
     alone = [tuple(i == j for j in range(len(args))) for i, is_array in enumerate(every) if is_array]
     others = [tuple(e and not a for e, a in zip(every, one, strict=True)) for one in alone]
@@ -111,10 +111,10 @@ def test_memory_layout_makes_no_difference(kind: str) -> None:
 
 @each_kind
 def test_extreme_values(kind: str) -> None:
-    """Gates far from 0 are 0 or 1 without an overflow; a NaN stays in its sequence."""
+    """Gates far from 0 are 0 or 1 without overflow; a NaN stays in its sequence."""
     args = arguments(kind, (3, 3), False)
     args[0][0], args[0][1], args[0][5] = 1e4, -np.inf, np.nan
-    args[1][:] = abs(args[1])  # an infinite gate, and not the difference of two
+    args[1][:] = abs(args[1])  # one infinite gate, not the difference of two
     expected = [np.asarray(o) for o in REGISTRY[kind.partition(" ")[0]].forward(*args)]
     needs = (False,) * len(args)
     with np.errstate(over="ignore", divide="ignore"):

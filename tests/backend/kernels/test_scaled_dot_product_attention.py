@@ -47,7 +47,7 @@ def mask_of(kind: str, shape: tuple[int, ...], source: int) -> Any:
 
 
 def uses() -> Iterator[tuple[tuple[int, ...], int, int, str, bool, float]]:
-    """Each shape with each pair of ``is_causal`` and dropout; each mask with shapes and with such pairs."""
+    """Each shape with each pair of ``is_causal`` and dropout; each mask with several shapes and pairs."""
     for i, shape in enumerate(SHAPES):
         for j, (is_causal, p) in enumerate(itertools.product((False, True), (0.0, 0.25))):
             yield *shape, MASKS[(4 * i + 5 * j + i // 3) % len(MASKS)], is_causal, p
@@ -115,7 +115,7 @@ def test_numbers_that_are_not_finite_stay_in_their_head(value: float, place: int
 
 @cases("together, batch_first", itertools.product([(0, 1, 2), (1, 2), (0, 1), ()], [False, True]))
 def test_slices_of_one_projection(together: tuple[int, ...], batch_first: bool) -> None:
-    """They are read without a copy; their gradients have the same order of axes in memory."""
+    """The kernel reads them without a copy; their gradients have the same order of axes in memory."""
     b, h, t, d = 3, 2, 20, 16
     apart = [x.astype(np.float32) for x in qkv((b, h, t, d), t, d)]
     lead, axes = ((b, t), (0, 2, 1, 3)) if batch_first else ((t, b), (1, 2, 0, 3))

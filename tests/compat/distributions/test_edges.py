@@ -82,7 +82,7 @@ def test_values_are_pytorchs(name: str) -> None:
 
 @cases("dtype", [minigrad.float32, minigrad.float64])
 def test_samples_are_strictly_within_the_support(dtype: Any) -> None:
-    """Also for tiny concentrations, where most samples underflow; half of Beta's are close to 0, half close to 1."""
+    """Even for tiny concentrations, where most samples underflow; half of Beta's are close to 0, half close to 1."""
     for small in (1e-30, 1e-4, 1e-2, 0.1, 1e3):
         a = minigrad.tensor(small, dtype=dtype)
         beta = D.Beta(a, a).sample((2000,))
@@ -99,7 +99,7 @@ def test_samples_are_strictly_within_the_support(dtype: Any) -> None:
 
 @cases("alpha", [1e-3, 0.1, 0.7, 2.0, 30.0, 1e4])
 def test_the_derivative_of_gamma_samples_is_pytorchs(alpha: float) -> None:
-    """dz/dα, which PyTorch approximates to some 1e-3."""
+    """dz/dα, which PyTorch approximates to about 1e-3."""
     minigrad.manual_seed(0)
     a = minigrad.full((2000,), alpha, dtype=minigrad.float64, requires_grad=True)
     z = D.Gamma(a, 1.0).rsample()
@@ -125,7 +125,7 @@ MEANS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 @cases("name", MEANS)
 def test_samples_have_gradients(name: str, device: str) -> None:
-    """The gradient of a mean of samples is close to the gradient of the mean, also for small concentrations."""
+    """The gradient of a mean of samples is close to the gradient of the mean, even for small concentrations."""
     draws, mean = MEANS[name]
     minigrad.manual_seed(0)
     c = minigrad.tensor([0.2, 1.5], device=device, requires_grad=True)

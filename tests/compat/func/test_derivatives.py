@@ -1,4 +1,4 @@
-"""Function transforms give PyTorch's numbers, also nested and within autograd."""
+"""Function transforms return PyTorch's numbers, also when nested or within autograd."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Special functions: values at the edges, float32 results, and gradients where PyTorch has few digits."""
+"""Special functions: values at the edges, float32 results, and gradients where PyTorch's have few correct digits."""
 
 import math
 import re

@@ -33,7 +33,7 @@ def test_values_and_gradients(expression: str, device: str) -> None:
 
 
 def test_counts(device: str) -> None:
-    """On the tensor's device; test_names.py has more for the CPU."""
+    """On the tensor's device; test_names.py has more cases for the CPU."""
     x = minigrad.tensor([[3, 0, 2], [2, 2, 7]], device=device)
     assert x.reshape(-1).bincount(minlength=9).tolist() == [1, 0, 3, 1, 0, 0, 0, 1, 0]
     assert x[0].bincount(weights=x[1].double() / 2).tolist() == [1, 0, 3.5, 1]
@@ -148,7 +148,7 @@ def test_the_median_of_nothing(name: str, dtype: str) -> None:
 
 @cases("name, missing", [("median", 2.0), ("nanmedian", 2.0), ("median", math.nan)])
 def test_equal_elements_share_the_gradient_of_a_median(name: str, missing: float) -> None:
-    """All of them, as in PyTorch; along an axis the indices say which one gets it."""
+    """All of them share it, as in PyTorch; along an axis the indices say which one gets it."""
     x = minigrad.tensor([1.0, missing, missing, 3.0], requires_grad=True)
     getattr(x, name)().backward()
     assert x.grad is not None and x.grad.tolist() == [0.0, 0.5, 0.5, 0.0]

@@ -78,7 +78,7 @@ def test_a_target_too_long_for_its_frames(device: str) -> None:
 
 @cases("reduction", REDUCTIONS)
 def test_the_gradient_of_an_impossible_target_is_nan(reduction: str, device: str) -> None:
-    """Within the input length, and in no other sample, unless such losses are replaced by 0."""
+    """It is NaN within the input length and in no other sample, unless infinite losses are replaced by 0."""
     labels = np.array([[1, 1, 2], [1, 2, 3], [3, 3, 1], [1, 0, 0]])
     for zero in (False, True):
 

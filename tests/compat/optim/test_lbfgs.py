@@ -30,7 +30,7 @@ def closure_of(optimiser: Any, loss_of: Any, losses: list[float]) -> Any:
 
 
 def valley(x: Any, y: Any) -> Any:
-    """Rosenbrock's function, plus a part with a different gradient scale."""
+    """Rosenbrock's function, plus a term with a different gradient scale."""
     bend = ((1 - x[:-1]) ** 2).sum() + 100 * ((x[1:] - x[:-1] ** 2) ** 2).sum()
     return bend + 0.1 * (y**4).sum() + ((y - x[0]) ** 2).sum()
 

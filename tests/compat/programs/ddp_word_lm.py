@@ -164,7 +164,7 @@ def train(args):
             for group in optimizer.param_groups:
                 group["lr"] /= 4.0
 
-    # All read the best model, once rank 0 has written it.
+    # All ranks read the best model once rank 0 has written it.
     dist.barrier()
     model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
     best = evaluate(model, valid_loader, corpus.ntoken)

@@ -123,7 +123,7 @@ def check_reductions_that_a_dtype_does_not_have(g: ProcessGroup) -> None:
 
 
 def check_sums_that_round_or_wrap_around(g: ProcessGroup) -> None:
-    """In float16 2048 + 1 + 1 + ... stays 2048 if each sum is rounded."""
+    """In float16, 2048 + 1 + 1 + ... stays 2048 if each sum is rounded."""
     x = minigrad.tensor([2048.0 if g.rank() == 0 else 1.0], dtype=minigrad.float16)
     dist.all_reduce(x, group=g)
     same(x, np.array([2048 + g.size() - 1], "float16"))
@@ -219,7 +219,7 @@ def check_all_to_all(g: ProcessGroup) -> None:
 
 
 def check_all_to_all_single(g: ProcessGroup) -> None:
-    """In equal parts, and where rank s sends (s + r) % 3 rows to rank r."""
+    """In equal parts, and in parts where rank s sends (s + r) % 3 rows to rank r."""
     n, k = g.size(), g.rank()
     x, out = tensor(k, (2 * n, 3)), zeros((2 * n, 3))
     dist.all_to_all_single(out, x, group=g)
@@ -274,7 +274,7 @@ def check_tensors_that_are_not_contiguous(g: ProcessGroup) -> None:
 
 
 def check_output_and_input_may_share_memory(g: ProcessGroup) -> None:
-    """As in PyTorch: a shard that is a view of the whole."""
+    """As in PyTorch, a shard may be a view of the whole."""
     n, k = g.size(), g.rank()
     whole = minigrad.zeros(n, 3)
     whole[k].fill_(k + 1)  # a view changes only its part
@@ -305,7 +305,7 @@ def check_parameters_and_tensors_with_a_graph(g: ProcessGroup) -> None:
 
 
 def _version_after(g: ProcessGroup, call: Callable[[Tensor], Any]) -> str:
-    """The error of the backward pass after a tensor that it needs was changed; "" if there is no error."""
+    """The error that the backward pass raises after a tensor that it needs was changed; "" if there is no error."""
     x = minigrad.ones(2, 3, requires_grad=True)
     y = x * 2
     result = (y * y).sum()
@@ -475,7 +475,7 @@ def check_wrong_ranks_of_a_group(g: ProcessGroup) -> None:
 
 
 def check_groups_that_overlap_in_time(g: ProcessGroup) -> None:
-    """Calls in two groups of the same ranks, started in another order on every second rank."""
+    """Calls in two groups of the same ranks, started in a different order on every second rank."""
     other = dist.new_group()
     x, y = tensor(g.rank()), tensor(g.rank()) + 1
     pairs = [(x, g), (y, other)]

@@ -18,7 +18,7 @@ def _inputs(count: int, shape: tuple[int, ...]) -> list[Tensor]:
 
 
 def _loss(x: Tensor, rank: int) -> Tensor:
-    """Another function on each rank."""
+    """A different function on each rank."""
     return (x**3 * (rank + 1)).sum() + x.sin().sum()
 
 

@@ -168,7 +168,7 @@ def check_wrong_arguments(g: ProcessGroup) -> None:
 
 
 def check_many_messages_under_way_keep_their_order(g: ProcessGroup) -> None:
-    """In any order of arrival: headers and arrays travel separately."""
+    """They may arrive in any order, since headers and arrays travel separately."""
     right, left = g.ranks[(g.rank() + 1) % g.size()], g.ranks[(g.rank() - 1) % g.size()]
     for size in (3, 40_000):
         rooms = [minigrad.zeros(size) for _ in range(40)]

@@ -14,7 +14,7 @@ from tests.support.ranks import at_least, raised
 
 
 def _object(rank: int) -> dict[str, Any]:
-    """Another length on each rank."""
+    """A different length on each rank."""
     return {"rank": rank, "text": "é" * 1000 * rank, "nested": [None, (rank, {1.5})], "tensor": minigrad.ones(rank)}
 
 

@@ -2,7 +2,7 @@
 
 Outputs: the largest difference, relative to the largest magnitude where that is above 1, is at most 1e-4. Gradients: at
 most 1e-4 of the largest magnitude in the parameter's gradient, to which a hundredth of the largest in the whole model's
-is added: some gradients are sums that cancel to 0, and hold only rounding. Losses: 1e-4, relative where above 1. Ids
+is added: some gradients are sums that cancel to 0, leaving only rounding. Losses: 1e-4, relative where above 1. Ids
 and other integers: equal.
 """
 

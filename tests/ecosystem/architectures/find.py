@@ -1,8 +1,8 @@
-"""Which architectures transformers has: model types, and for each the class with the most specific head."""
+"""The architectures in transformers: model types, and for each the class with the most specific head."""
 
 from typing import Any
 
-# The first of these mappings that contains a type gives its class: tasks that exercise most of a model come first.
+# The first of these mappings that contains a type sets its class: tasks that exercise most of a model come first.
 _TASKS = """
 FOR_SPEECH_SEQ_2_SEQ FOR_SEQ_TO_SEQ_CAUSAL_LM FOR_MASKED_LM FOR_IMAGE_TEXT_TO_TEXT FOR_MULTIMODAL_LM FOR_CAUSAL_LM
 FOR_CTC FOR_RNNT FOR_TDT FOR_IMAGE_CLASSIFICATION FOR_VIDEO_CLASSIFICATION FOR_OBJECT_DETECTION

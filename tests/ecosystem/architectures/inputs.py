@@ -1,4 +1,4 @@
-"""Small random inputs for the parameters of a model's ``forward``: candidates, of which the first that runs is used."""
+"""Small random inputs for the parameters of a model's ``forward``: candidates; the first that runs is used."""
 
 import inspect
 from collections.abc import Iterator

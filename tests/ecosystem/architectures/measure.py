@@ -1,4 +1,4 @@
-"""Measures a model with the same code on either library: ``import torch`` gives the one in this process.
+"""Measures a model with the same code on either library: ``import torch`` loads the one in this process.
 
 Everything runs in eval mode and float32 (or float64, see ``worker.py``). The loss is the mean squared difference from
 fixed numbers, summed over all floating outputs, including the model's own loss, so that gradients depend on every
@@ -16,7 +16,7 @@ HUGE = 1e6  # larger numbers, which masks put into logits, do not enter the loss
 
 
 def measure(model: Any, inputs: Arrays, generates: bool = True) -> tuple[Arrays, str]:
-    """Outputs, gradients, five losses and generated ids by name; and the reason why there are no ids, or ""."""
+    """Outputs, gradients, five losses and generated ids by name; and why there are no ids, or ""."""
     import torch
 
     model.eval()
@@ -81,7 +81,7 @@ def _train(model: Any, tensors: Arrays) -> list[float]:
 
 
 def _generate(model: Any, tensors: Arrays) -> tuple[Arrays, str]:
-    """Ids by greedy search and beam search, of a model that generates."""
+    """Ids from greedy search and beam search, for a model that generates."""
     import torch
 
     if not (hasattr(model, "can_generate") and model.can_generate()):

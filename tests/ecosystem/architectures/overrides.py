@@ -1,6 +1,6 @@
 """Exceptions to the rules of ``shrink.py`` and ``inputs.py`` for single architectures.
 
-``create`` holds arguments of the configuration's constructor, ``set`` changes of the small configuration.
+``create`` lists arguments of the configuration's constructor, ``set`` lists changes to the small configuration.
 """
 
 from typing import Any

@@ -13,7 +13,7 @@ from .overrides import MROPE, OVERRIDES
 VOCABULARY, HEAD = 128, 16
 RECIPES = ("small", "8", "2")
 
-# Names (regular expressions) and the value of recipe ``small``. The first that matches counts.
+# Names (regular expressions) and the value of recipe ``small``. The first match counts.
 SMALL: dict[str, int] = {
     r"(n_routed|num|num_local|moe_num|n)_experts|expert_num|num_moe_experts": 4,
     r"num_experts_per_tok(en)?|moe_k|moe_topk|num_selected_experts|expert_top_k|top_k_experts|moe_top_k": 2,
@@ -49,7 +49,7 @@ TOKENS = re.compile(r"(.*_)?(token|eos|bos|pad|sep|cls|mask|unk)_(ids?|index)|.*
 
 
 def shrink(kind: str, recipe: str) -> Any:
-    """The small configuration of a model type. Raises Exception: any error of the configuration's class."""
+    """The small configuration of a model type. Raises Exception: any error from the configuration's class."""
     from transformers import AutoConfig
 
     change = OVERRIDES.get(kind, {})

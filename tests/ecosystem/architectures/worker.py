@@ -98,7 +98,7 @@ def _try_recipe(folder: Path, kind: str, name: str, task: str, recipe: str) -> R
 
 
 def _perturb(model: Any) -> None:
-    """Make every parameter random, also biases and norms, which begin with zeros and ones."""
+    """Make every parameter random, even biases and norms, which start as zeros and ones."""
     import torch
 
     with torch.no_grad():

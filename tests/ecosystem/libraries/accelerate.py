@@ -1,4 +1,4 @@
-"""accelerate: a training with accumulation and clipping, saved and resumed, and tools that place large models."""
+"""accelerate: a training run with accumulation and clipping, saved and resumed, and tools that place large models."""
 
 import os
 import tempfile

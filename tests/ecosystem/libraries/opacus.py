@@ -1,4 +1,4 @@
-"""Training with clipped gradients of each example (no noise, so that both draw alike), and the privacy it costs"""
+"""Training with per-example gradient clipping (no noise, so that both draw alike), and the privacy it costs"""
 
 import torch
 from opacus import PrivacyEngine

@@ -173,7 +173,7 @@ def encoder_decoder():
 
 
 def attention_implementations():
-    """ "eager", "sdpa" and "flex_attention" give one result, padded and packed, and one gradient."""
+    """ "eager", "sdpa" and "flex_attention" produce the same result, padded and packed, and the same gradient."""
     results = {}
     ids = prompt(2, 16)
     flex = importlib.import_module("torch.nn.attention.flex_attention")
@@ -292,7 +292,7 @@ def trainer_of_everything():
 
 
 def trainer_resumed():
-    """A training that stopped continues from its checkpoint as if it had not stopped."""
+    """A training run that stopped continues from its checkpoint as if it had not stopped."""
     with tempfile.TemporaryDirectory() as folder:
         saving = arguments(folder, save_strategy="steps", save_steps=4)
         whole = hf.Trainer(classifier(), saving, train_dataset=Examples(48, 0))

@@ -1,4 +1,4 @@
-"""Numbered texts, batches and training: bitwise resumed runs, and the classes of words that the vectors show."""
+"""Numbered texts, batches and training: runs resume bitwise, and the vectors show the classes of words."""
 
 from dataclasses import replace
 from functools import partial

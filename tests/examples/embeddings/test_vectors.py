@@ -89,7 +89,7 @@ def test_how_answers_are_counted() -> None:
     vectors = Vectors(words, np.array([row.split() for row in rows.split(",")], np.float32))
     counted = score(vectors, kin(("a", "as", "p"), ("b", "bs", "p"), ("c", "cs", "q")))
     assert counted is not None and counted.pairs == 3 and counted.questions == 6
-    # Correct: as from b, bs from a. For cs from a, the answer is bs or as, a plural of another kind.
+    # Correct: as from b, bs from a. For cs from a, the answer is bs or as, a plural of a different kind.
     answered = {(a, c): vectors.analogy(a, f"{a}s", c)[0][0] for a in "abc" for c in "abc" if a != c}
     exact = sum(answer == f"{c}s" for (_, c), answer in answered.items())
     kinds = {"a": ("as", "bs"), "b": ("as", "bs"), "c": ("cs",)}

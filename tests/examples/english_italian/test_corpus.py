@@ -45,7 +45,7 @@ def test_an_english_sentence_has_one_translation_in_all_splits_and_seeds() -> No
 
 
 def test_splits_share_no_sentence_on_either_side() -> None:
-    """The training split also shares none with a test split of another seed."""
+    """The training split also shares none with a test split from another seed."""
     for one, other in (*combinations(corpus().values(), 2), (corpus()["train"], big_test_split())):
         for side in ("source", "target"):
             assert {getattr(p, side) for p in one}.isdisjoint(getattr(p, side) for p in other)
@@ -109,7 +109,7 @@ def test_the_sentences_we_show_are_correct_and_held_out() -> None:
 
 
 def test_the_vocabulary_is_large_and_each_word_is_often_in_training() -> None:
-    """So is each word of the lexicon and of the test split."""
+    """This includes each word of the lexicon and of the test split."""
     sides = ([getattr(pair, side) for pair in corpus()["train"]] for side in ("source", "target"))
     source, target = (Counter(token for text in texts for token in tokenize(text)) for texts in sides)
     words = {n for noun in NOUNS.values() for n in (noun.english, noun.english_plural)}

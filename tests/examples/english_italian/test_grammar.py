@@ -94,7 +94,7 @@ def italian_errors(text: str) -> list[str]:
 
 
 def before_nouns(words: list[str]) -> list[str]:
-    """Articles, articled prepositions, quel, bel, questo: do they fit the noun and the next sound?"""
+    """Articles, articled prepositions, quel, bel, questo: do they match the noun and the next sound?"""
     errors = []
     for one, two in pairwise(words):
         if one not in DETERMINERS:
@@ -257,7 +257,7 @@ def test_the_corpus_is_correct() -> None:
     assert not wrong[:10]
     neighbours = (pairwise(words_of(pair.target)) for pair in sample())
     nouns = {two for words in neighbours for one, two in words if one in DETERMINERS and two in FEATURES}
-    assert len(nouns) >= 100  # or the check would be empty
+    assert len(nouns) >= 100  # otherwise the check would be vacuous
 
 
 def test_clitics_have_the_gender_and_number_of_their_noun() -> None:

@@ -1,4 +1,4 @@
-"""Folders that do not hold a valid model: one clear message each, and nothing is changed."""
+"""Folders without a valid model: one clear message each, and nothing is changed."""
 
 import json
 import shutil
@@ -166,7 +166,7 @@ def test_unknown_weights_are_named(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_model_keeps_its_weights_if_loading_fails(folder: Path) -> None:
-    mg.manual_seed(184)  # another seed than the file's weights
+    mg.manual_seed(184)  # a seed other than that of the file's weights
     model, file = small(), folder / WEIGHTS
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
     good = mg.load(file)

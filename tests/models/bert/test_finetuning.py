@@ -34,7 +34,7 @@ def test_a_rule_is_learned(name: str, trained: Callable[[str], Path], data: Path
 def test_a_run_resumes_bitwise(
     name: str, options: Callable[..., Options], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This holds also if the model has to learn its word pieces again."""
+    """It does so even if the model has to learn its word pieces again."""
     size = Size(1, 32, 2, 300, dropout=0.1)
     whole, parts = (options(name, tmp_path / run, recipe=Recipe(1, 32, 1e-3), size=size) for run in ("whole", "parts"))
     finetune(TASKS[name], whole)

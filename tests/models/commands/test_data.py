@@ -137,7 +137,7 @@ def test_a_server_that_announces_or_sends_more_than_the_table_says(fetch: Any, s
     for server.content, server.announced in ((CONTENT + b"x", 0), (CONTENT, len(CONTENT) + 1)):
         status, output, there = fetch()
         assert status == 1 and "of 512,001 bytes, not 512,000" in output and not there
-    assert len(server.asked) == 2  # such a response is not retried
+    assert len(server.asked) == 2  # this response is not retried
     server.content, server.announced = CONTENT * 3, None
     status, output, there = fetch()
     assert status == 1 and "sends more than the 512,000 bytes" in output

@@ -16,7 +16,7 @@ from minigrad_models.viz.training import TrainingView
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """The folder of a training of three steps."""
+    """The folder of a three-step training run."""
     folder = tmp_path / "first"
     folder.mkdir()
     lines = (json.dumps({"step": step, "loss": 1 / step}) for step in (1, 2, 3))

@@ -141,7 +141,7 @@ def test_early_stopping_ends_when_a_whole_beam_is_finished() -> None:
         assert result == [h for h in result if any(h.tokens == e.tokens for e in expected)]
         assert max(len(h.tokens) for h in result) <= enough
         missed += result[0].tokens != expected[0].tokens
-    assert missed  # a heuristic: with such a large penalty, longer sentences would have been better
+    assert missed  # a heuristic: with this large a penalty, longer sentences would have been better
 
 
 @pytest.mark.parametrize("early", [True, False])

@@ -1,4 +1,4 @@
-"""Continuing prompts gives the same results with and without a cache, one by one and in a batch."""
+"""Continuing prompts produces the same results with and without a cache, one by one and in a batch."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_each_step_gives_the_logits_without_a_cache(device: str, prompts: list[l
 
 
 def test_a_prompt_is_seen_as_the_model_sees_it(device: str) -> None:
-    """By the definition of the window, without this module: the last tokens of each text at positions from 0."""
+    """Compared with the window by definition, without this module: each text's last tokens at positions from 0."""
     model = small(device)
     for prompt in (*PROMPTS, *LONG):
         with mg.no_grad():

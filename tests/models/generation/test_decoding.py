@@ -1,4 +1,4 @@
-"""Decoding with a cache: it gives the same beams as decoding without one, and keeps no graph."""
+"""Decoding with a cache: it finds the same beams as decoding without one, and keeps no graph."""
 
 import math
 import random
@@ -60,7 +60,7 @@ def test_nothing_is_cached_in_training(device: str) -> None:
 
 
 def test_a_decoder_keeps_no_graph_of_the_encoder(device: str) -> None:
-    """With gradients enabled, as for callers of ``begin`` and then ``generate.greedy``."""
+    """Even with gradients enabled, as when a program calls ``begin`` and then ``generate.greedy``."""
     model, source = transformer(device), pad([[4, 5, 6]], device)
     recorded = []
     handle = model.encoder[-1].register_forward_hook(lambda _, inputs, out: recorded.append(out.requires_grad))

@@ -26,7 +26,7 @@ def sentence_bleu(translation: Sequence[Hashable], reference: Sequence[Hashable]
 
 
 def test_sentence_bleu_matches_sacrebleu() -> None:
-    """With one added to the counts of bigrams and longer n-grams, as sacrebleu adds it."""
+    """One is added to the counts of bigrams and longer n-grams, as in sacrebleu."""
     metrics = pytest.importorskip("sacrebleu.metrics")
     metric = metrics.BLEU(tokenize="none", force=True, smooth_method="add-k", smooth_value=1)
     for seed in range(20):

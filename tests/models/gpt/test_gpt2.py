@@ -40,7 +40,7 @@ def small(device: str = "cpu", **changes: Any) -> GPT2:
 
 
 def padding(lengths: Lengths) -> Tensor | None:
-    """A mask of rows with so many tokens; a negative number means left padding."""
+    """A mask of rows with these numbers of tokens; a negative number means left padding."""
     if lengths is None:
         return None
     return mg.tensor([[i < n if n > 0 else i >= 9 + n for i in range(9)] for n in lengths])

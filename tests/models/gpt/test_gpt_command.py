@@ -83,7 +83,7 @@ SUBWORDS = ("--tokenizer", "subwords", "--vocabulary", "280", "--average", "2", 
 def test_the_same_command_resumes(
     text: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """After Ctrl-C in the middle of an update, the same command gives bitwise the same result."""
+    """After Ctrl-C in the middle of an update, the same command produces a bitwise identical result."""
     folder = text.parent / "run"
     assert cli.main(arguments(text, *options)) == 0
     whole, model = weights(folder), weights(folder, "model.safetensors")
@@ -116,7 +116,7 @@ def test_a_run_of_other_settings_or_another_text(text: Path, refused: Refused) -
 def test_a_finished_run_trains_longer_and_answers_at_once(
     text: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Missing options are as in the run; with a preset, so is the number of updates."""
+    """Missing options are taken from the run; with a preset, so is the number of updates."""
     folder = text.parent / "run"
     preset = ["train", "--preset", "sentences", "--input", str(text), "--run", str(folder), *SMALL]
     assert cli.main([*preset, "--steps", "12"]) == 0

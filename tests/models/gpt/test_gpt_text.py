@@ -190,5 +190,5 @@ def test_invalid_descriptions() -> None:
 
 
 def test_a_vocabulary_beyond_memory() -> None:
-    """The library would allocate all of it, or end the program."""
+    """The library would allocate all of it, or crash the program."""
     raises(ValueError, r"^a vocabulary of 1,000,000,000 tokens is too large", lambda: Subwords.train("a text", 10**9))

@@ -109,7 +109,7 @@ def test_the_sums_of_the_paper_one_by_one(kind: str, reach: int | None, device: 
 
 @each_kind
 def test_segments_give_the_same_as_the_whole_text(kind: str, device: str) -> None:
-    """Within the reach of attention for any segments, and without a reach if the memory holds everything."""
+    """With a limited reach, for any segments; without a limit, if the memory has room for everything."""
     model, tokens = small(kind, device), text(2, 17, device=device)
     for reach, length in ((5, 5), (5, 9), (None, 17)):
         whole = model(tokens, reach=reach)

@@ -1,4 +1,4 @@
-"""The grid of chorales: Bach's make the round trip, a played melody is quantised, other files are refused."""
+"""The grid of chorales: Bach's survive a round trip, a played melody is quantised, and other files are rejected."""
 
 import json
 from functools import partial

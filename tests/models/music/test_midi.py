@@ -112,7 +112,7 @@ def test_the_pedal_is_first_within_a_tick(read: Any) -> None:
 
 
 def test_a_pedal_belongs_to_its_channel(read: Any) -> None:
-    """It holds the channel's notes in all tracks and programs, and no others."""
+    """It sustains the channel's notes in all tracks and programs, and no others."""
     first = track((0, pedal(127)), (0, on(60)), (240, PROGRAM), (240, off(60)), (480, pedal(0)))
     other = track((0, on(70)), (0, on(71, 64, 1)), (480, off(70)), (0, off(71, 1)))
     assert brief(read(midi(first, other))) == [(60, 0.0, 1.0), (70, 0.0, 1.0), (71, 0.0, 0.5)]

@@ -154,7 +154,7 @@ def test_transposition_moves_only_pitches(kind: str) -> None:
 
 
 def playing(events: str, steps: int = 100) -> np.ndarray:
-    """The events that are allowed after some events."""
+    """The events that are allowed after the given events."""
     rules = Playing(1, steps)
     for event in parse(events).tolist():
         assert rules.allowed()[0, event], event

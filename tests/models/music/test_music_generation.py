@@ -128,7 +128,7 @@ TOKENS, VOICES = 3, 2  # a small language: a melody and one voice below it
 
 
 class Table:
-    """A decoder whose table gives the next token from the last two; a filter selects the rows that continue.
+    """A decoder whose table maps the last two tokens to the next; a filter selects the rows that continue.
 
     ``reorder`` keeps the rows that it has read so far, as a cache does.
     """

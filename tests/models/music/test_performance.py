@@ -137,6 +137,6 @@ def test_random_events_can_be_written_and_read(seed: int, tmp_path: Path) -> Non
         again = decode(encode(notes))
         assert Counter(n[:3] for n in again) == Counter(n[:3] for n in notes)
         song = read_midi(write_midi(tmp_path / "any.mid", again))
-        if len(song.notes) == len(again):  # otherwise more than 15 notes of a pitch sound at once
+        if len(song.notes) == len(again):  # otherwise more than 15 notes of a pitch overlap
             np.testing.assert_array_equal(encode(song.notes), encode(again))
     assert 0 < len(song.notes) < len(again)

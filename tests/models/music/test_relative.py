@@ -31,7 +31,7 @@ def test_the_shift_is_a_view_and_aligns_distances_with_keys() -> None:
 
 
 def past(scores: mg.Tensor) -> mg.Tensor:
-    """The scores with the future, which holds numbers of other rows, set to 0."""
+    """The scores with the future, which contains numbers of other rows, set to 0."""
     t, s = scores.shape[-2:]
     return scores.tril(s - t)
 
@@ -72,7 +72,7 @@ def test_gradients_of_first_and_second_order() -> None:
 
 
 def peak(length: int, width: int) -> int:
-    """Peak bytes while the scores of so many tokens and their gradients are computed."""
+    """Peak bytes while the scores of this many tokens and their gradients are computed."""
     module = positions(length, dtype=mg.float32, width=width)
     q = mg.randn(1, H, length, width).requires_grad_()
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""The models that a program suggests if the given one does not exist, and its message when stopped."""
+"""The models that a program suggests if the named one does not exist, and its message when stopped."""
 
 import sys
 from pathlib import Path

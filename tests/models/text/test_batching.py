@@ -36,7 +36,7 @@ def test_every_pair_once_and_no_batch_too_large(lengths: Any, shuffle: bool) -> 
 
 
 def test_sorted_batches_are_full(lengths: Any) -> None:
-    """No batch can hold the next pair."""
+    """No batch has room for the next pair."""
     batches = TokenBatches(lengths, 200, shuffle=False)
     rows = list(batches.epoch(0))
     for batch, following in pairwise(rows):

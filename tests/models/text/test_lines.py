@@ -1,4 +1,4 @@
-"""Lines of files: the same as from reading the file at once, for any content."""
+"""Lines of files: the same as from reading the whole file, for any content."""
 
 import gzip
 import random

@@ -1,4 +1,4 @@
-"""Tokenizers of published folders give the same ids as the transformers library for all kinds of texts."""
+"""Tokenizers from published folders produce the same ids as the transformers library for all kinds of texts."""
 
 import importlib
 import json

@@ -39,7 +39,7 @@ def text(sentences: int, seed: int) -> tuple[list[str], list[str]]:
 
 
 def test_bleu_matches_its_formula() -> None:
-    """Correct are 7 of 8 words, 5 of 6 bigrams, 3 of 4 trigrams, 2 of 2 4-grams; the reference is a word longer."""
+    """7 of 8 words, 5 of 6 bigrams, 3 of 4 trigrams and 2 of 2 4-grams are correct; the reference is a word longer."""
     score = bleu(["a b c d e", "f g x"], ["a b c d e", "f g h i"], tokenize="none")
     parts = [7 / 8, 5 / 6, 3 / 4, 2 / 2]
     assert score.length_ratio == pytest.approx(8 / 9)

@@ -1,4 +1,4 @@
-"""Subwords: texts make the round trip, the same texts give the same vocabulary, and errors are clear."""
+"""Subwords: texts make the round trip, the same texts yield the same vocabulary, and errors are clear."""
 
 import os
 import pickle
@@ -151,7 +151,7 @@ def test_small_and_bad_corpora() -> None:
         SubwordTokenizer.train(["abcdefgh"], 6)
     with pytest.raises(ValueError, match="a vocabulary of 4 has no subwords: 4 tokens are special"):
         SubwordTokenizer.train(["abcdefgh"], 4)
-    for most in (1_000_001, 10**9, 2**62, 2**70):  # the library would allocate all of it, or end the program
+    for most in (1_000_001, 10**9, 2**62, 2**70):  # the library would allocate all of it, or crash the program
         with pytest.raises(ValueError, match=rf"^a vocabulary of {most:,} tokens is too large: at most 1,000,000$"):
             SubwordTokenizer.train(["abcdefgh"], most)
     for texts in (["x" * 10_000], [" ".join(["so"] * 10_000)], ["漢字仮名" * 2000]):

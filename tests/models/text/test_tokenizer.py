@@ -77,7 +77,7 @@ def test_tokenizers_are_restored_from_their_description() -> None:
     "own", [{"split": list}, {"join": "".join}, {"normalize": str.lower}], ids=["split", "join", "normalize"]
 )
 def test_custom_functions_cannot_be_described(own: dict[str, Any]) -> None:
-    """The restored tokenizer would give other ids."""
+    """The restored tokenizer would produce different ids."""
     for scheme in ("spaces", "english_italian"):
         words = ["a", "cat"]
         t = WordTokenizer(words, SCHEMES[scheme])

@@ -52,6 +52,6 @@ def test_refusals() -> None:
         train_word_pieces(TEXTS, 5000)
     with pytest.raises(ValueError, match=r"lacks \[CLS\] or \[SEP\]"):
         word_pieces({"[UNK]": 0, "a": 1})
-    for most in (1_000_001, 2**70):  # the library would allocate all of it, or end the program
+    for most in (1_000_001, 2**70):  # the library would allocate all of it, or crash the program
         with pytest.raises(ValueError, match=rf"^a vocabulary of {most:,} tokens is too large: at most 1,000,000$"):
             train_word_pieces(TEXTS, most)

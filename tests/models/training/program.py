@@ -67,7 +67,7 @@ def loss(model: Model, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, float]:
 
 
 def evaluate(model: Model) -> dict[str, float]:
-    """The loss on some of the data; its random numbers must not affect the training."""
+    """The loss on some of the data; its random numbers must not affect training."""
     minigrad.randn(5), random.random(), np.random.rand()
     words, target = collate([Data()[i] for i in range(9)])
     device = model.head.bias.device

@@ -1,4 +1,4 @@
-"""Averages of weights, computed by hand."""
+"""Weight averages, computed by hand."""
 
 from pathlib import Path
 

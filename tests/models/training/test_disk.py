@@ -113,7 +113,7 @@ def test_two_trainings_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return {"loss": 1.0}
 
     assert trainer(tmp_path, evaluate=evaluate, steps=6).fit().finished
-    trainer(tmp_path, steps=7).fit()  # it is free again
+    trainer(tmp_path, steps=7).fit()  # the disk is free again
 
 
 def test_a_damaged_foreign_or_missing_checkpoint_is_reported_and_kept(tmp_path: Path) -> None:

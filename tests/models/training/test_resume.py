@@ -77,7 +77,7 @@ def check_what_last_tells(folder: Path) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_another_schedule_takes_effect_with_the_next_update(tmp_path: Path) -> None:
-    """It may have more steps; the optimiser's state has the rate of the old schedule."""
+    """It may have more steps; the optimiser's state stores the old schedule's rate."""
     trainer(tmp_path, steps=6, log_every=1).fit()
     more = trainer(tmp_path, steps=12, log_every=1)
     more.schedule = LambdaLR(more.optimizer, linear(5, 12))

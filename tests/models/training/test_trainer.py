@@ -142,7 +142,7 @@ def test_a_finished_run_is_unchanged(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_an_evaluation_keeps_modes_gradients_and_random_states(tmp_path: Path, fails: bool) -> None:
-    """A submodule that the program put into eval mode stays in it."""
+    """A submodule that the program put into eval mode stays in eval mode."""
     run = trainer(tmp_path, ema_decay=None, steps=6)
     model: Any = run.model
     before: list[Any] = []
@@ -221,7 +221,7 @@ def test_stopped_between_updates(tmp_path: Path, number: int, at: int, whole: di
 
 @pytest.mark.skipif(os.name != "posix", reason="no such signals")
 def test_a_run_that_was_stopped_at_its_end_is_evaluated_later(tmp_path: Path) -> None:
-    """The checkpoint on disk is of the same step, before its evaluation."""
+    """The checkpoint on disk is from the same step, before its evaluation."""
     stopped = trainer(tmp_path / "run", loss=stopping(18, signal.SIGINT), steps=6).fit()
     assert (stopped.reason, stopped.step, stopped.best) == ("interrupted", 6, None)
     trainer(tmp_path / "run", steps=6).fit()
@@ -298,7 +298,7 @@ def test_carried_state_is_resumed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_the_programs_modes_are_kept(tmp_path: Path, whole: bool) -> None:
-    """A submodule in eval mode stays in it from the first update; a model in eval mode is trained."""
+    """A submodule in eval mode stays so from the first update on; a model in eval mode is trained."""
     modes: list[tuple[bool, bool, bool]] = []
 
     def loss(model: Any, batch: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Damaged and hostile checkpoints of the translator are refused at once, with one line that names the file."""
+"""Damaged and hostile checkpoints of the translator are rejected immediately, with one line that names the file."""
 
 import copy
 import itertools
@@ -158,7 +158,7 @@ WRONG: dict[str, list[Change]] = {
 def test_a_training_cannot_resume_from_an_invalid_checkpoint(command: list[str], every: int, capsys: Any) -> None:
     last = run_of(command) / "last.safetensors"
     whole = last.read_bytes()
-    (last.parent / REPORT).unlink(missing_ok=True)  # otherwise the command of a finished training reads no checkpoint
+    (last.parent / REPORT).unlink(missing_ok=True)  # otherwise the command of a finished run reads no checkpoint
     try:
         for change in [change for changes in WRONG.values() for change in changes][::every]:
             content = read_checkpoint(last)

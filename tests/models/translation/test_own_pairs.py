@@ -1,4 +1,4 @@
-"""Before training: the settings for small corpora, and the overview of a corpus."""
+"""Before training: settings for small corpora, and the overview of a corpus."""
 
 from pathlib import Path
 from typing import Any

@@ -49,7 +49,7 @@ def test_it_matches_the_papers_formula(alpha: float, smoothing: float) -> None:
 
 
 def test_the_models_loss(device: str) -> None:
-    """Without dropout both passes agree, which gives the plain loss. With dropout the loss is larger."""
+    """Without dropout both passes agree, and the loss is the plain one. With dropout it is larger."""
     source = pad([[4, 5, EOS], [6, EOS]], device)
     target = pad([[BOS, 7, 8, EOS], [BOS, 9, EOS]], device)
     config = (11, 8, 2, 1, 16)

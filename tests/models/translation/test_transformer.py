@@ -76,7 +76,7 @@ def test_empty_sentences(device: str) -> None:
 
 
 def test_dropout_settings() -> None:
-    """By default attention and activations have no dropout, and embeddings have the same as the rest."""
+    """By default attention and activations have no dropout, and embeddings have the general rate."""
     layer = (model := Transformer(Config(11, 8, 2, 1, 16, 0.3))).encoder[0]
     assert (model.dropout.p, layer.feed_forward.dropout.p, layer.attention.dropout) == (0.3, 0.0, 0.0)
     source, target = pad([[4, 5, 6, 7]]), pad([[BOS, 7, 8]])

@@ -141,7 +141,7 @@ OPTIONS = {
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.nightly] * (n != "noise")) for n in OPTIONS])
 def test_the_same_command_resumes(table: Path, name: str, monkeypatch: pytest.MonkeyPatch, say: Say) -> None:
-    """After Ctrl-C in an update of the second epoch, the same command gives bitwise the same result."""
+    """After Ctrl-C in an update of the second epoch, the same command produces a bitwise identical result."""
     command = arguments(table, "--steps", "24", *OPTIONS[name].split())
     say(*command)
     whole, log = weights(table), (table / "run" / "log.jsonl").read_text()
@@ -177,7 +177,7 @@ def test_a_finished_run_stays_and_another_seed_gives_another_model(table: Path, 
 
 
 def test_a_finished_run_trains_longer(table: Path, trained: list[str], say: Say, fails: Say) -> None:
-    """Missing options are as in the run."""
+    """Missing options are taken from the run."""
     run = ["train", "--run", str(table / "run")]
     streams = say(*run, "--steps", "14")
     assert f"{table / 'run'} resumes from step 10 of 14, no longer of 10\n" in streams.err
@@ -190,7 +190,7 @@ def test_a_finished_run_trains_longer(table: Path, trained: list[str], say: Say,
 def test_a_finished_run_answers_at_once(
     table: Path, trained: list[str], say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It prints the saved report without loading a model. Other search options, or a lost report, are evaluated."""
+    """It prints the saved report without loading a model. With other search options, or no report, it evaluates."""
     report = (table / "run" / "report.txt").read_text(encoding="utf-8")
     with monkeypatch.context() as patch:
         for name in ("build", "bleu_metric"):
@@ -242,8 +242,8 @@ def saved_step(table: Path) -> int:
 @pytest.mark.nightly
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_kills_change_nothing(table: Path) -> None:
-    """After three SIGKILLs, each after some progress, the same command gives the weights of an uninterrupted
-    training."""
+    """After three SIGKILLs, each after some progress, the same command ends with the weights of an
+    uninterrupted run."""
     names = ("last.safetensors", "model.safetensors", "best.safetensors")
     options = ("--steps", "160", "--save-seconds", "0.1", *NOISE.split())
     assert cli.main(arguments(table, *options)) == 0
@@ -277,7 +277,7 @@ def trained(table: Path, say: Say) -> list[str]:
 
 
 def test_files_and_pipes(table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch, say: Say) -> None:
-    """Each line gives one line, empty lines stay empty, and a file, a pipe and arguments give the same output."""
+    """Each line yields one line, empty lines stay empty, and a file, a pipe and arguments yield the same output."""
     lines = ["one cat", "", "two dog and three cat", "   ", "四", "one"]
     (table / "in.txt").write_text("\n".join(lines), encoding="utf-8")
     say("translate", "--input", str(table / "in.txt"), "--output", str(table / "out.txt"), *trained)
@@ -562,11 +562,11 @@ def test_fresh_keeps_the_old_run_under_another_name(
 
     monkeypatch.setattr(Path, "rename", refuse)
     say(*arguments(table, "--steps", "2", "--fresh"), status=1)
-    assert contents(table) == before  # a run that cannot be renamed is kept
+    assert contents(table) == before  # a run that cannot be renamed stays unchanged
 
 
 def test_a_training_of_an_earlier_version_resumes(table: Path, trained: list[str]) -> None:
-    """Settings that it lacks have their defaults."""
+    """Settings that it lacks get their defaults."""
     path = table / "run" / "last.safetensors"
     checkpoint = read_checkpoint(path)
     for part in (checkpoint["extra"]["config"], checkpoint["extra"]["settings"]["training"]):

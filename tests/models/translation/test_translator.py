@@ -70,7 +70,7 @@ def test_sentences_are_held_out_and_words_are_learned() -> None:
 
 
 def test_the_number_of_examples_is_limited() -> None:
-    """This holds also for a file that somebody else has written."""
+    """This also applies to a file that somebody else wrote."""
     examples = limited({"sentences": [f"{i} " + "x" * i for i in range(200)], "words": [f"w{i}" for i in range(5000)]})
     assert len(examples["sentences"]) == SENTENCES and len(examples["words"]) == WORDS
     assert max(map(len, examples["sentences"])) <= LONGEST

@@ -1,4 +1,4 @@
-"""Generation on the GPU emulator: the host waits once per token for every search."""
+"""Generation on the GPU emulator: the host waits once per token, in every kind of search."""
 
 from collections.abc import Callable
 from typing import Any

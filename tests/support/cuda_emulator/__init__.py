@@ -1,6 +1,6 @@
 """A CPU emulator of CUDA kernels: g++ builds the same source that the GPU gets (see cuda_emulator.h).
 
-It has the part of ``cupy.RawModule`` that the library uses. Unlike CUDA, a launch checks that each argument has the
+It offers the part of ``cupy.RawModule`` that the library uses. Unlike CUDA, a launch checks that each argument has the
 type that the kernel declares, that arrays are contiguous or followed by their strides (of all axes except the last, in
 elements), and that no kernel writes outside its arrays (they are copied between guard bytes, which read as NaN). A
 table of addresses (``real* const*``) is an int64 array with addresses of living arrays on the device; the kernel gets

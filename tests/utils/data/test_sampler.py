@@ -1,4 +1,4 @@
-"""Samplers give PyTorch's order from the same seed, over several passes."""
+"""Samplers return PyTorch's order from the same seed, over several passes."""
 
 from collections.abc import Callable
 from itertools import product
@@ -106,7 +106,7 @@ def parts(library: Any, size: int, replicas: int, options: dict[str, Any]) -> li
 
 
 def test_parts_are_pytorchs() -> None:
-    """The parts of a dataset for several processes."""
+    """The parts of a dataset that several processes get."""
     ways: list[dict[str, Any]] = [{}, {"drop_last": True}, {"shuffle": False}, {"seed": 5}]
     for case in product((0, 2, 10, 23), (1, 3, 7), ways):
         assert parts(minigrad, *case) == parts(torch, *case), case

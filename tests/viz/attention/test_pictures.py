@@ -123,7 +123,7 @@ def test_a_layer_and_heads_or_their_mean() -> None:
 
 @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
 def test_unusual_tokens_in_each_format(ending: str, tmp_path: Path) -> None:
-    """Only the file is written, there is one warning about fonts, and drawing again gives the same bytes (except
+    """Only the file is written, there is one warning about fonts, and drawing again yields the same bytes (except
     for the order of fonts in a PDF)."""
     if ending != "svg":
         pytest.importorskip("vl_convert")

@@ -68,7 +68,7 @@ WAYS: list[Callable[[Tensor, Tensor, Tensor], Tensor]] = [
 
 
 class Written(nn.Module):
-    """Attention as people write it, in several ways; ``weights`` holds the last call's weights."""
+    """Attention as people write it, in several ways; ``weights`` is the last call's weights."""
 
     def __init__(self, way: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
         super().__init__()
@@ -175,7 +175,7 @@ class Inline(nn.Module):
 
 
 class Pieces(nn.Module):
-    """Additive attention (Bahdanau et al. 2015), without a product of queries and keys, and two other lengths."""
+    """Additive attention (Bahdanau et al. 2015), without a product of queries and keys, and with two other lengths."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -353,7 +353,7 @@ def test_a_translation_and_its_beam(translator: Translator) -> None:
 
 
 def test_a_translation_and_the_graph_of_each_text(translator: Translator) -> None:
-    """Each graph is of the loss of its text in evaluation mode; afterwards the model is in training mode again."""
+    """Each graph shows the loss of its text in evaluation mode; afterwards the model is back in training mode."""
     translator.model.train()
     (translation,) = translator.translate(["my friends like tomatoes"], beam=3)
     view = translator.linked(translation)

@@ -10,7 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 
 class Kept:
-    """A file that holds a tensor until it is no longer needed."""
+    """A file that stores a tensor until it is no longer needed."""
 
     def __init__(self, folder, number):
         self.path = Path(folder) / f"{number}.pt"

@@ -1,4 +1,4 @@
-"""A VQ-VAE: a straight-through estimate, and codes that are moving averages of the vectors assigned to them."""
+"""A VQ-VAE: a straight-through estimator, and codes that are moving averages of the vectors assigned to them."""
 
 import torch
 from torch import nn
