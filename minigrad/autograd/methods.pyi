@@ -189,7 +189,7 @@ class Methods(Viewing, Generic[Tensor]):
         """Elements of the tensor's whole memory by sizes and strides, in elements: a view if a CPU tensor covers all
         of its memory, in order, else a copy. Gradients flow only to elements of the tensor; after a change in place,
         none do. ``storage_offset``: the start in that memory; by default the tensor's start. Raises RuntimeError:
-        elements would be outside of the memory, or elements of the tensor share memory."""
+        elements would be outside the memory, or elements of the tensor share memory."""
 
     def as_strided_(
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
@@ -197,7 +197,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: Elements of the tensor's whole memory by sizes and strides, in elements: a view if a CPU tensor
         covers all of its memory, in order, else a copy. Gradients flow only to elements of the tensor; after a
         change in place, none do. ``storage_offset``: the start in that memory; by default the tensor's start. Raises
-        RuntimeError: elements would be outside of the memory, or elements of the tensor share memory."""
+        RuntimeError: elements would be outside the memory, or elements of the tensor share memory."""
 
     def as_strided_scatter(
         self,
@@ -332,10 +332,10 @@ class Methods(Viewing, Generic[Tensor]):
         definite."""
 
     def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
-        """(L Lᴴ)⁻¹ for L of ``linalg.cholesky`` (of Lᴴ L for an upper triangle)."""
+        """(L Lᴴ)⁻¹ for L from ``linalg.cholesky``, or (Lᴴ L)⁻¹ for an upper triangle."""
 
     def cholesky_solve(self, input2: Tensor, upper: builtins.bool = False) -> Tensor:
-        """X in L Lᴴ X = input for L (``input2``) of ``linalg.cholesky`` (Lᴴ L X = input for an upper triangle)."""
+        """X in L Lᴴ X = input for L (``input2``) from ``linalg.cholesky`` (Lᴴ L X = input for an upper triangle)."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """At most ``chunks`` pieces of equal length (the last may be shorter); that many empty ones for an empty
@@ -415,7 +415,7 @@ class Methods(Viewing, Generic[Tensor]):
             fweights: (N,) integers, how often each observation occurs.
             aweights: (N,) floats, the weight of each observation.
 
-        Raises RuntimeError: more than two axes, or weights with a wrong shape, dtype or sign.
+        Raises RuntimeError for more than two axes, or weights with a wrong shape, dtype or sign.
         """
 
     def cpu(self, memory_format: Any = None) -> Tensor:
@@ -424,7 +424,7 @@ class Methods(Viewing, Generic[Tensor]):
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The cross product along an axis of length 3 (by default the first such axis); shapes broadcast.
 
-        Raises RuntimeError: the axis has another length. IndexError: the axis does not exist.
+        Raises RuntimeError if the axis's length is not 3, IndexError if the axis does not exist.
         """
 
     def cuda(self, device: Any = None, non_blocking: builtins.bool = False) -> Tensor:
@@ -662,7 +662,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     def geqrf(self) -> return_types.geqrf[Tensor]:
         """(a, tau): R in the upper triangle of a, and Q's reflections below it, for ``linalg.householder_product``;
-        without gradient."""
+        without a gradient."""
 
     def ger(self, vec2: Tensor) -> Tensor:
         """aᵢ bⱼ of two vectors."""
@@ -895,7 +895,7 @@ class Methods(Viewing, Generic[Tensor]):
     def kthvalue(
         self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False
     ) -> return_types.ValuesIndices[Tensor]:
-        """The k-th smallest along ``dim``: (values, indices)."""
+        """The k-th smallest element along ``dim``: (values, indices)."""
 
     def lcm(self, other: Tensor | Scalar) -> Tensor:
         """The least common multiple of integers, elementwise; the operands broadcast."""
@@ -966,7 +966,7 @@ class Methods(Viewing, Generic[Tensor]):
     def log_normal_(
         self, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: Generator | None = None
     ) -> Tensor:
-        """In place: numbers whose logarithms are normal, of this mean and standard deviation."""
+        """In place: numbers whose logarithms are normal, with this mean and standard deviation."""
 
     def log_softmax(self, dim: builtins.int, dtype: Any = None) -> Tensor:
         """The logarithm of softmax along ``dim``, computed without loss of precision."""
@@ -1096,30 +1096,32 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def median(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The median, for an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
+        """The median, or the lower of two for an even number; with ``dim``, (values, indices). NaN if any element
+        is."""
 
     @overload
     def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
-        """The median, for an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
+        """The median, or the lower of two for an even number; with ``dim``, (values, indices). NaN if any element
+        is."""
 
     @overload
     def min(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), where these get the gradient; with a tensor,
+        """The smallest element; with ``dim`` (values, indices), where those get the gradient; with a tensor,
         ``minimum``."""
 
     @overload
     def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.min[Tensor]:
-        """The smallest element; with ``dim`` (values, indices), where these get the gradient; with a tensor,
+        """The smallest element; with ``dim`` (values, indices), where those get the gradient; with a tensor,
         ``minimum``."""
 
     @overload
     def min(self, dim: Tensor) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), where these get the gradient; with a tensor,
+        """The smallest element; with ``dim`` (values, indices), where those get the gradient; with a tensor,
         ``minimum``."""
 
     @overload
     def min(self, *, other: Tensor) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), where these get the gradient; with a tensor,
+        """The smallest element; with ``dim`` (values, indices), where those get the gradient; with a tensor,
         ``minimum``."""
 
     def minimum(self, other: Tensor | Scalar) -> Tensor:
@@ -1129,7 +1131,8 @@ class Methods(Viewing, Generic[Tensor]):
         """The product of two matrices."""
 
     def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
-        """The most frequent value along ``dim``, the smallest of several: (values, indices of its last occurrence)."""
+        """The most frequent value along ``dim``, the smallest if several are: (values, indices of its last
+        occurrence)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
         """Axes moved to other positions, the rest in order. Raises RuntimeError: an axis twice, or unequal numbers
@@ -1327,10 +1330,10 @@ class Methods(Viewing, Generic[Tensor]):
         """Zeros with this tensor's dtype and device."""
 
     def nextafter(self, other: Tensor | Scalar) -> Tensor:
-        """The next number of the dtype after a towards b, elementwise; the operands broadcast."""
+        """The dtype's next number after a, towards b, elementwise; the operands broadcast."""
 
     def nextafter_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: The next number of the dtype after a towards b, elementwise; the operands broadcast."""
+        """In place: The dtype's next number after a, towards b, elementwise; the operands broadcast."""
 
     @overload
     def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
@@ -1369,7 +1372,7 @@ class Methods(Viewing, Generic[Tensor]):
     def ormqr(
         self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False
     ) -> Tensor:
-        """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau
+        """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q from ``geqrf``: input and tau
         (input2). Raises RuntimeError: shapes do not match."""
 
     def outer(self, vec2: Tensor) -> Tensor:
@@ -1407,11 +1410,11 @@ class Methods(Viewing, Generic[Tensor]):
         """Π over ``dim``, or over all elements if None."""
 
     def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """A copy with the elements at these indices of the flattened tensor set to ``source``, or added to it."""
+        """A copy with the elements at these indices of the flattened tensor set to ``source``, or with it added."""
 
     def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """In place: A copy with the elements at these indices of the flattened tensor set to ``source``, or added to
-        it."""
+        """In place: A copy with the elements at these indices of the flattened tensor set to ``source``, or with it
+        added."""
 
     def qr(self, some: builtins.bool = True) -> return_types.qr[Tensor]:
         """(Q, R) of input = Q R; Q is square if not ``some``."""
@@ -1419,7 +1422,7 @@ class Methods(Viewing, Generic[Tensor]):
     def quantile(
         self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = "linear"
     ) -> Tensor:
-        """The values below which a share ``q`` of the elements lies; several q add a first axis."""
+        """The values below which a share ``q`` of the elements lies; several values of q add a first axis."""
 
     def rad2deg(self) -> Tensor:
         """Radians as degrees."""
@@ -1430,8 +1433,8 @@ class Methods(Viewing, Generic[Tensor]):
     def random_(
         self, low: builtins.int = ..., high: builtins.int | None = ..., *, generator: Generator | None = None
     ) -> Tensor:
-        """In place: integers in [low, high), named ``from`` and ``to`` in PyTorch; ``random_(n)`` starts from 0.
-        Without bounds: from 0 to the dtype's largest (for floats, while it represents every integer)."""
+        """In place: integers in [low, high), bounds that PyTorch calls ``from`` and ``to``; ``random_(n)`` starts
+        from 0. Without bounds: from 0 to the dtype's largest (for floats, as long as it represents every integer)."""
 
     def ravel(self) -> Tensor:
         """All elements as a vector."""
@@ -1471,7 +1474,7 @@ class Methods(Viewing, Generic[Tensor]):
     def repeat_interleave(
         self, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None
     ) -> Tensor:
-        """Each element along an axis, or of all, several times in a row; for counts only, each index that many
+        """Each element along an axis, or of the flattened tensor, repeated; for counts only, each index that many
         times."""
 
     def reshape(self, *lengths: Any, shape: Any = None) -> Tensor:
@@ -1482,7 +1485,7 @@ class Methods(Viewing, Generic[Tensor]):
         """``reshape`` to a tensor's shape."""
 
     def resize_(self, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
-        """In place: another shape with the same memory; elements that fit stay, in memory order, new ones are
+        """In place: another shape with the same memory; elements that fit stay, in memory order; new ones are
         uninitialized. Raises RuntimeError: the tensor requires grad."""
 
     def resize_as_(self, other: Tensor, memory_format: Any = None) -> Tensor:
@@ -1522,7 +1525,7 @@ class Methods(Viewing, Generic[Tensor]):
         reduce: str | None = None,
     ) -> Tensor:
         """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce``
-        "add" or "multiply", they are combined with the existing elements."""
+        "add" or "multiply", it is combined with the existing elements."""
 
     def scatter_(
         self,
@@ -1534,7 +1537,7 @@ class Methods(Viewing, Generic[Tensor]):
         reduce: str | None = None,
     ) -> Tensor:
         """In place: A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With
-        ``reduce`` "add" or "multiply", they are combined with the existing elements."""
+        ``reduce`` "add" or "multiply", it is combined with the existing elements."""
 
     def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
         """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeated indices accumulate."""
@@ -1702,12 +1705,12 @@ class Methods(Viewing, Generic[Tensor]):
         Args:
             n_fft: the length of a frame. hop_length: the distance between frames, by default a quarter of a frame.
             window: the factors for each frame; ones by default.
-            win_length: the window's length, by default a frame's; a shorter window is in the frame's middle.
+            win_length: the window's length, by default a frame's; a shorter window is centred in the frame.
             center: frame t has its middle, not its beginning, at t · hop_length: the signal is first padded by half
                 a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
             normalized: divide by √n_fft.
             onesided: keep only n_fft // 2 + 1 frequencies; the default for real signals, whose others are conjugates.
-            return_complex: False for a last axis (real, imaginary) instead of complex numbers. Real signals need it.
+            return_complex: False for a last axis (real, imaginary) instead of complex numbers. Required for real signals.
             align_to_window: without ``center``, frame t's window, not the frame, begins at t · hop_length.
 
         Raises RuntimeError: lengths do not match, or are not positive.
@@ -1792,7 +1795,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: tanh x, elementwise."""
 
     def tensor_split(self, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Pieces whose lengths differ by at most one, or pieces that begin at the indices."""
+        """Pieces whose lengths differ by at most one, or pieces delimited by the indices."""
 
     def tile(self, *repeats: Any, dims: Any = None) -> Tensor:
         """``repeat``, which prepends ones if there are too few numbers."""
@@ -1886,7 +1889,7 @@ class Methods(Viewing, Generic[Tensor]):
     def uniform_(
         self, low: builtins.float = 0.0, high: builtins.float = 1.0, *, generator: Generator | None = None
     ) -> Tensor:
-        """In place: uniform random numbers in [low, high), in PyTorch called ``from`` and ``to``."""
+        """In place: uniform random numbers in [low, high), bounds that PyTorch calls ``from`` and ``to``."""
 
     @overload
     def unique(self, sorted: builtins.bool = True, *, dim: Axis = None) -> Tensor:
@@ -1904,7 +1907,8 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def unique_consecutive(self, *, dim: builtins.int | None = None) -> Tensor:
-        """The values without consecutive repeats; on request, also each element's position among them, and counts."""
+        """The values without consecutive repeats; on request, also each element's position among them, and their
+        counts."""
 
     @overload
     def unique_consecutive(
@@ -1913,7 +1917,8 @@ class Methods(Viewing, Generic[Tensor]):
         return_counts: builtins.bool = False,
         dim: builtins.int | None = None,
     ) -> Any:
-        """The values without consecutive repeats; on request, also each element's position among them, and counts."""
+        """The values without consecutive repeats; on request, also each element's position among them, and their
+        counts."""
 
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """At most ``chunks`` pieces of equal length (the last may be shorter); that many empty ones for an empty

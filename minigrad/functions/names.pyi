@@ -1094,7 +1094,7 @@ def empty_strided(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Uninitialized elements, with these strides in memory (in elements)."""
+    """Uninitialized elements with these strides in memory (in elements)."""
 
 def eq(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a = b, elementwise; the operands broadcast."""
@@ -1182,7 +1182,7 @@ def full(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A shape filled with one number, by default in the number's dtype."""
+    """A tensor of this shape, filled with one number, by default in the number's dtype."""
 
 def full_like(
     input: Tensor,
@@ -1385,7 +1385,7 @@ def logspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``base`` raised to the powers of ``linspace``."""
+    """``base`` raised to the power of each number of ``linspace``."""
 
 def lt(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a < b, elementwise; the operands broadcast."""
@@ -1409,7 +1409,7 @@ def ne(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≠ b, elementwise; the operands broadcast."""
 
 def nextafter(input: Tensor, other: Tensor | Scalar) -> Tensor:
-    """The next number of the dtype after a towards b, elementwise; the operands broadcast."""
+    """The dtype's next number after a, towards b, elementwise; the operands broadcast."""
 
 def not_equal(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≠ b, elementwise; the operands broadcast."""
@@ -1576,7 +1576,7 @@ def scalar_tensor(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A number as a 0-d tensor, by default of the default dtype."""
+    """A number as a 0-d tensor; if ``dtype`` is None, in the default dtype."""
 
 def seed() -> int:
     """Seed the default generator from the system; return the seed."""
