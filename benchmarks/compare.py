@@ -1,7 +1,7 @@
 """Compares jobs in several libraries: first their results, then their times.
 
-A module defines its jobs in ``jobs(library, **work)``, a dict of functions without arguments. It raises ``Missing`` if
-the library is not installed.
+A module defines its jobs in ``jobs(library, **work)``, a dict of functions without arguments. ``jobs`` raises
+``Missing`` if the library is not installed.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def download(folder: Path) -> float:
 
 
 def translated(folder: Path, sentences: int) -> Iterator[tuple[int, list[float], int]]:
-    """For each beam size, the seconds of each sentence in the page, and how many differ from the command line's."""
+    """For each beam size, the seconds of each sentence, and how many translations differ from the command line's."""
     texts = list(read_shipped(1)["test"].source)[:sentences]
     exact = Translator.load(trained())
     with shown(folder) as address, chromium() as browser:

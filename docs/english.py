@@ -1,4 +1,4 @@
-"""Finds sentences that a native engineer would not write, and names that are participles (``english.toml`` lists both):
+"""Finds sentences that a native engineer would not write, and names that are participles (``english.toml`` has both):
 
     python docs/english.py                fail if there are more than the limits allow
     python docs/english.py FILES...       print each place in these files

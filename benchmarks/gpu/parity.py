@@ -1,6 +1,6 @@
 """Losses, gradients and three Adam steps in minigrad and in PyTorch, on one GPU.
 
-The stage ``parity-torch`` writes PyTorch's numbers; ``parity`` compares with them. Without dropout they are equal.
+The stage ``parity-torch`` writes PyTorch's numbers; ``parity`` compares minigrad's with those. There is no dropout.
 """
 
 from __future__ import annotations

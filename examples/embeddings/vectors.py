@@ -68,7 +68,7 @@ class Vectors:
         for start in range(0, len(questions), ROWS):
             part = questions[start : start + ROWS]
             a, b, c = (self.units[part[:, i]] for i in range(3))
-            cosines = (b - a + c) @ self.units.T  # (rows, V), up to a factor of the row
+            cosines = (b - a + c) @ self.units.T  # (rows, V), up to a factor per row
             np.put_along_axis(cosines, part, -np.inf, 1)
             answered.append(np.argsort(-cosines, axis=1, kind="stable")[:, :count])
         return np.concatenate(answered) if answered else np.zeros((0, count), np.int64)

@@ -9,8 +9,8 @@ const ADVICE = /The module '([^']+)' is included in the Pyodide distribution[^]*
 const MOST = 400; // parts of an output to keep
 
 /**
- *An element that shows messages of a runner: `add(message)`, `error(error)`, `clear()`. `change(change)` requests a graph
- * with other numbers from Python.
+ * An element that shows a runner's messages: `add(message)`, `error(error)`, `clear()`. `change(change)` requests from
+ * Python a graph with other numbers.
  */
 export function createOutput(parent, change) {
   const element = document.createElement("div");

@@ -1,4 +1,4 @@
-"""Locations of things, destinations of people, and activities there."""
+"""Locations of things, destinations of people, and what people do there."""
 
 from __future__ import annotations
 
