@@ -84,7 +84,7 @@ class Vectors:
 
     @classmethod
     def load(cls, path: Path) -> Vectors:
-        """Read a file of ``save``. Raises OSError if it cannot be read, ValueError if it is damaged or another file."""
+        """Read a file from ``save``. Raises OSError if it cannot be read, ValueError if it is not such a file."""
         if not path.is_file():
             raise FileNotFoundError(f"file not found: {path}")
         try:

@@ -34,7 +34,7 @@ _SALT = "l"
 
 @cache
 def split_of_link(one: str, other: str) -> str:
-    """The split for which a pair of words is reserved; "train" if for none."""
+    """The split for which a pair of words is reserved; "train" if it has none."""
     if (one, other) in HELD_OUT:
         return "test"
     share = zlib.crc32(f"{_SALT}{one}+{other}".encode()) % 1000

@@ -58,7 +58,7 @@ def follow(step: Callable[[Tensor], Tensor], start: float, steps: int = STEPS) -
 
 
 def times(factor: float) -> Chain:
-    """A chain of one of the BENT steps."""
+    """A chain of steps that multiply by one factor."""
     return follow(lambda h: factor * h, 1.0)
 
 

@@ -17,7 +17,7 @@
     - {positive}: the sum is positive
 
 A field in braces is a constant of the program, or a computed value. A field that is a whole paragraph inserts blocks:
-one, several, or none. Before a claim it states whether the claim holds. A section with a field that is None is omitted.
+one, several, or none. Before a claim, it states whether it is true. A section with a field that is None is omitted.
 """
 
 from __future__ import annotations
