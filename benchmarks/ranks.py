@@ -2,7 +2,7 @@
 
     python -m benchmarks.ranks [--work multi30k] [--work gpt-384] [--ranks 2] [--rounds 3] [--seconds 4]
 
-Efficiency is weak scaling: each rank has its own batch, as large as that of the single process, and
+Efficiency is weak scaling: each rank has its own batch, as large as the single process's, and
 DistributedDataParallel averages the gradients. The table also has the ceiling (the same processes without
 communication) and strong scaling (the ranks share one batch). minigrad's all-reduce is compared with the MPI library's
 on the same buffer.

@@ -31,7 +31,7 @@ class Attended(NamedTuple):
     """Every intermediate result: B = 1, T = 6, D = 512, H = 4, Dh = 128."""
 
     ids: Tensor  # (B, T)
-    words: Tensor  # (B, T, D): the embeddings alone
+    words: Tensor  # (B, T, D): the embeddings only
     x: Tensor  # (B, T, D): with positions
     query: Tensor  # (B, T, D)
     queries: Tensor  # (B, H, T, Dh)

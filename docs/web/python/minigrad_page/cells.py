@@ -37,7 +37,7 @@ MOST_VIEWS = 8  # the last graphs on the page, whose numbers can be changed
 
 namespace: dict[str, Any] = {}
 _torch = ExitStack()  # the context in which ``import torch`` imports minigrad
-graphs: dict[int, tuple[Any, Any]] = {}  # by number: a graph on the page, as first drawn and as it is now
+graphs: dict[int, tuple[Any, Any]] = {}  # by number: a graph on the page, as first drawn, and its present state
 _numbers = itertools.count()
 _interruptible = False  # whether a program is running: only then may Stop interrupt
 
