@@ -1,1 +1,1 @@
-"""Measurements. They are programs, not tests: their figures depend on the machine, which each program prints."""
+"""Measurements: programs rather than tests, since their figures depend on the machine, which each program describes."""

@@ -49,7 +49,7 @@ def parse(arguments: list[str]) -> Options:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, and print each table once it is complete; 1 if a part failed."""
+    """Measure, and print each table once it is complete. Returns 1 if a part failed."""
     options = parse(arguments)
     print(describe("torch") + "\n", flush=True)
     if options.readme:

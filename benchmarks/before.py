@@ -1,4 +1,4 @@
-"""Compares training steps of this checkout and of another one, such as the previous commit, in alternating rounds.
+"""Compares training steps in this checkout and in another, such as the previous commit, in alternating rounds.
 
 git worktree add ../before HEAD~1
 python -m benchmarks.before ../before [--work small] [--rounds 3] [--seconds 4]

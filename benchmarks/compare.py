@@ -1,7 +1,7 @@
 """Compares jobs in several libraries: first their results, then their times.
 
-A module defines its jobs in ``jobs(library, **work)``, a dict of functions without arguments. It raises ``Missing`` if
-the library is not installed.
+A module defines its jobs in ``jobs(library, **work)``, a dict of functions without arguments. ``jobs`` raises
+``Missing`` if the library is not installed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def compared(
     """The times of a module's jobs by library. Raises Differ if the libraries' results differ.
 
     Args:
-        tolerance: of results. random: jobs that draw random numbers; only the shapes of their results must be equal.
+        tolerance: how far results may differ. random: jobs that draw random numbers; only their shapes must be equal.
     """
     what = ", ".join([module, *map(str, work.values())])
     progress(f"{what}: results")
@@ -69,6 +69,6 @@ def agree(what: str, answers: dict[str, Answer], tolerance: float = 0.0, random:
 
 
 def speed(answers: Iterable[Answer], job: str, tokens: int) -> float | None:
-    """Tokens per second of a job that computes this many; None if the library is missing."""
+    """Tokens per second of a job that computes ``tokens`` tokens; None if the library is missing."""
     time = middle(answers, job)
     return None if time is None else 1000 * tokens / time

@@ -24,7 +24,7 @@ BATCHES = (1, 32)
 LIBRARIES = ("minigrad", "without cache", "torch")
 GOAL = 1.5
 ATTENTIONS = {
-    "encoder": {"attention": "self_attn"},  # our names of the attention modules, and PyTorch's
+    "encoder": {"attention": "self_attn"},  # our names for the attention modules, and PyTorch's
     "decoder": {"self_attention": "self_attn", "cross_attention": "multihead_attn"},
 }
 
@@ -84,7 +84,7 @@ class Theirs:
 
 
 def renamed(torch: Any, work: Work, values: dict[str, Any]) -> dict[str, Any]:
-    """The weights under ``nn.Transformer``'s names, which keeps queries, keys and values in one matrix."""
+    """The weights under the names of ``nn.Transformer``, which keeps queries, keys and values in one matrix."""
     theirs_of = {}
     sides = [(side, i, kind) for side in ATTENTIONS for i in range(work.layers) for kind in ("weight", "bias")]
     for side, i, kind in sides:

@@ -1,6 +1,6 @@
-"""Word vectors, compared with gensim's on the same text, settings and one thread each: speed and solved analogies.
+"""Word vectors compared with gensim's, on the same text and settings, with one thread: speed and solved analogies.
 
-``python -m benchmarks.embeddings`` needs gensim. Both read the shipped corpus as lists of words.
+``python -m benchmarks.embeddings`` needs gensim. Both programs read the shipped corpus as lists of words.
 """
 
 from __future__ import annotations

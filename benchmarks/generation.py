@@ -1,6 +1,6 @@
 """A small GPT-2 continues prompts on the CPU: with minigrad's cache, and with transformers' ``generate``.
 
-Both have the same weights, and the greedy texts must be equal. Sampled texts differ, but have the same length.
+Both models have the same weights, and the greedy texts must be equal. Sampled texts differ, but have the same length.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GOAL = 1.5
 
 
 class Size(NamedTuple):
-    """The size of a model, and of the texts: tokens in a prompt, and tokens that follow."""
+    """The size of a model, and of its texts: the tokens in a prompt, and those that follow."""
 
     vocabulary: int
     width: int = 384

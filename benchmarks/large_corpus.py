@@ -24,10 +24,10 @@ from .table import Table
 
 LIMIT = 2048.0  # MiB
 WORDS = 200_000  # per language, as many as in Europarl, with Zipf's frequencies
-MEAN_WORDS = 12  # of a sentence
+MEAN_WORDS = 12  # per sentence
 SOURCE_SOUNDS = ("bdfgklmnprst", "aeiou")
 TARGET_SOUNDS = ("chjqvwxz", "äeïöu")
-BLOCK = 10_000  # pairs written at once
+BLOCK = 10_000  # pairs per write
 
 
 def write_corpus(folder: Path, pairs: int, seed: int = 0) -> None:

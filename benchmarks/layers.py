@@ -1,6 +1,6 @@
 """Layers that the training steps do not cover, forward and backward.
 
-One source for both libraries. Results and all gradients, in float64 and from the same numbers, must be equal.
+Both libraries run the same source. Results and all gradients, in float64 and from the same numbers, must be equal.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Layer:
     """A module, or a function of a tensor."""
 
     name: str
-    make: Callable[[Any], Callable[..., Any]]  # from the library to the module or function
-    shape: tuple[int, ...]  # of the input, which gets a gradient, like a module's weights
-    goal: float = 1.0  # the ratio of times to reach
+    make: Callable[[Any], Callable[..., Any]]  # returns a library's module or function
+    shape: tuple[int, ...]  # of the input, which gets a gradient, as a module's weights do
+    goal: float = 1.0  # the target ratio of times
     trains: bool = True  # whether the backward pass is included; else ``eval()`` and ``no_grad``
 
 

@@ -19,7 +19,7 @@ from .table import Table, ratio
 from .workloads import SIZES
 
 BAR = 2.2  # a step's time next to a busy process, over its time on an idle machine
-TURNS = 3  # of each kind, in a process
+TURNS = 3  # of each kind, per process
 BUSY = "print(flush=True)\nwhile True: pass"
 
 

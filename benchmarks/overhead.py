@@ -1,6 +1,6 @@
 """The cost of one op on tensors of 8 float32 elements, where only Python and the backward pass matter.
 
-timeit runs each op once, and several ops in a chain.
+timeit runs each op alone, and in a chain of several ops.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def of_op(torch: Any, op: Op, dtype: Any = np.float32) -> Names:
     """The namespace of an op's programs, for one library."""
     draw = np.random.default_rng(0)
     x = torch.from_numpy(0.3 * draw.standard_normal(op.shape).astype(dtype))
-    near = np.eye(*op.other) if len(op.other) == 2 else np.ones(op.other)  # a chain must not vanish
+    near = np.eye(*op.other) if len(op.other) == 2 else np.ones(op.other)  # the values in a chain must not vanish
     c = torch.from_numpy((near + 0.01 * draw.standard_normal(op.other)).astype(dtype))
     names = {"torch": torch, "x": x.requires_grad_(), "c": c.requires_grad_()}
     for name, program in zip(("ones", "ends"), op.programs()[::2], strict=True):

@@ -79,8 +79,8 @@ def measure(task: str, pairs: int, seed: int, folder: Path, options: Sequence[st
         options: more options of ``minigrad train``, besides --data and --run.
 
     Returns:
-        Percent translated exactly, of the held-out pairs (NaN: none were held out) and of pairs that are not in the
-        table; minutes from start to end, and CPU minutes of all processes.
+        The percentage of exact translations among the held-out pairs (NaN if none were held out) and among pairs that
+        are not in the table; the minutes from start to end; and the CPU minutes of all processes.
 
     Raises:
         Failed: a command fails.

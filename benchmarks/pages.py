@@ -3,7 +3,7 @@
     python -m benchmarks.pages [--only translator,decoder,lens] [--browser]
 
 translator: the compute graph of the loss of the translator that `minigrad train` trains, forward and backward. decoder:
-the graph of a decoder of GPT-2's size, 12 layers of width 768, 12 heads, a vocabulary of 50,257. lens: the logit lens
+the graph of a decoder of GPT-2's size: 12 layers of width 768, 12 heads, a vocabulary of 50,257. lens: the logit lens
 of a GPT-2 of this size over 1,000 random tokens. Weights are random. With --browser, Chromium opens each page, offline.
 """
 
@@ -27,7 +27,7 @@ from .workloads import WORK, build, loss_function
 SENTENCES = ("My friends like tomatoes because they are tasty", "I miei amici amano i pomodori perché sono buoni")
 GPT2 = replace(WORK["gpt-384"], layers=12, width=768, heads=12, hidden=3072, vocabulary=50_257, batch=1, length=32)
 GPT2 = replace(GPT2, title="decoder 12 × 768, V 50,257", dropout=0.1, gelu="tanh")
-TOKENS = 1000  # of the text below the lens
+TOKENS = 1000  # in the text below the lens
 
 
 def translator() -> tuple[str, Callable[[], Any]]:
@@ -48,7 +48,7 @@ def translator() -> tuple[str, Callable[[], Any]]:
 
 
 def decoder() -> tuple[str, Callable[[], Any]]:
-    """The graph of a short sequence's loss; embedding and output layer share weights, as in GPT-2."""
+    """The graph of a short sequence's loss; the embedding and the output layer share weights, as in GPT-2."""
     import minigrad as mg
     from minigrad import viz
 

@@ -54,8 +54,8 @@ def ask(
 ) -> Answer:
     """The answer of ``package.module:function`` for a library, in a new process of the checkout at ``root``.
 
-    It is {"missing": why} if the function raised ``Missing``. ``environment`` adds variables. Raises Failed if the
-    process fails."""
+    It is {"missing": why} if the function raised ``Missing``. ``environment`` adds variables. Raises Failed
+    if the process fails."""
     return answers_of([sys.executable], function, library, root, environment, **arguments)[-1]
 
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.ranks [--work multi30k] [--work gpt-384] [--ranks 2] [--rounds 3] [--seconds 4]
 
-Efficiency is weak scaling: each rank has its own batch, as large as the batch of the one process, and
+Efficiency is weak scaling: each rank has its own batch, as large as the single process's, and
 DistributedDataParallel averages the gradients. The table also has the ceiling (the same processes without
 communication) and strong scaling (the ranks share one batch). minigrad's all-reduce is compared with the MPI library's
 on the same buffer.
@@ -108,7 +108,7 @@ def _in_turns(calls: dict[str, Callable[[], Any]], barrier: Callable[[], Any], s
 
 
 def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
-    """The answers of all ranks, one thread each, to a function of this module that also returns its "rank". Raises
+    """The answers of all ranks, one thread each, to a function of this module, which include its "rank". Raises
     Failed if a rank fails, Missing if a library is not installed."""
     start = [sys.executable, "-m", "minigrad.run", "-n", str(ranks)]
     answers = answers_of(start, f"benchmarks.ranks:{function}", "minigrad", ROOT, ONE_THREAD, **arguments)
@@ -121,7 +121,7 @@ def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
 
 
 def measure(mode: str, work: str, ranks: int, seconds: float) -> Answer:
-    """{"ms": a step of the slowest rank} in a mode. Raises Differ if ranks that average their gradients end with
+    """{"ms": the slowest rank's step} in a mode. Raises Differ if ranks that average their gradients end with
     different weights."""
     count = 1 if mode == "alone" else ranks
     answers = ask_ranks(count, "train", work=work, mode=mode, seconds=seconds)

@@ -47,7 +47,7 @@ def figures(rounds: int, seconds: float) -> Iterator[tuple[str, str, str]]:
 
 
 def translated(seed: int) -> tuple[int, float]:
-    """Of the default translator: how many of 1,000 test sentences are right, and the minutes that the command takes."""
+    """How many of 1,000 test sentences the default translator gets right, and the minutes that the command takes."""
     with tempfile.TemporaryDirectory() as folder:
         progress(f"translator with seed {seed}")
         command = [sys.executable, "-m", "minigrad", "train", "--seed", str(seed), "--run", folder]

@@ -1,7 +1,7 @@
-"""1,000 sentences as vectors with all-MiniLM-L6-v2's weights, on minigrad and on PyTorch with transformers.
+"""1,000 sentences as vectors from all-MiniLM-L6-v2's weights, in minigrad and in PyTorch with transformers.
 
-Both read the same files, use the same tokenizer, and compute the same batches of sentences of similar length; the time
-includes tokenizing. The vectors must be equal.
+Both read the same files, use the same tokenizer, and compute the same batches of sentences of similar length; the
+time includes tokenizing. The vectors must be equal.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python -m benchmarks.site [FOLDER] [--rounds 5] [--sentences 200]
 
-FOLDER is the built site (``python tasks.py site``). Chromium opens it from a local server and reaches no other. The
-program is the README's first, the ten lines that train a network; its time runs from the request of the page until the
+FOLDER is the built site (``python tasks.py site``). Chromium opens it from a local server and can reach no other.
+The program is the README's first, the ten lines that train a network, timed from the request of the page until the
 program's result is shown. First visit: a new browser profile. The translator's page translates test sentences one by
-one; the table counts how many differ from the command line's, whose weights are not rounded to half precision.
+one; the table counts how many translations differ from the command line's, whose weights are not rounded.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def download(folder: Path) -> float:
 
 
 def translated(folder: Path, sentences: int) -> Iterator[tuple[int, list[float], int]]:
-    """For each beam size, the seconds of each sentence in the page, and how many differ from the command line's."""
+    """For each beam size, the seconds of each sentence, and how many translations differ from the command line's."""
     texts = list(read_shipped(1)["test"].source)[:sentences]
     exact = Translator.load(trained())
     with shown(folder) as address, chromium() as browser:
@@ -101,7 +101,7 @@ def table(folder: Path, rounds: int, sentences: int) -> Table:
 
 
 def main() -> int:
-    """Measure, and print the table; 2 if the browser or the site is missing."""
+    """Measure, and print the table. Returns 2 if the browser or the site is missing."""
     p = parser("benchmarks.site", __doc__, rounds=5, sentences=200)
     p.add_argument("folder", nargs="?", type=Path, default=ROOT / "site")
     options = p.parse_args()

@@ -18,7 +18,7 @@ from statistics import median
 from .process import ROOT, Answer, Missing, ask, library_module, progress
 from .table import Table
 
-GOAL = 1.4  # of minigrad's import to NumPy's
+GOAL = 1.4  # the ratio of minigrad's import time to NumPy's
 PROGRAM = """
 import time
 start = time.perf_counter()

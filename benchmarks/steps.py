@@ -21,7 +21,7 @@ BOTH = ("minigrad", "torch")
 PLAIN = "minigrad on NumPy"  # without its compiled kernels
 BARS = {"multi30k": 0.42, "small": 0.60, "wide": 0.72, "gpt-128": 0.80, "gpt-384": 0.66}  # of PyTorch's time
 MOST_PRODUCTS, OF_PRODUCTS = 0.8, 1.25  # if products take more than 0.8 of the bar, the goal is 1.25 times their time
-WARM_UP, LEAST, MOST = 2, 4, 60  # steps per process: untimed, and timed at least and at most
+WARM_UP, LEAST, MOST = 2, 4, 60  # steps per process: untimed; timed, at least and at most
 EXACT = 1e-9  # relative, in float64
 
 
@@ -172,7 +172,7 @@ def goal(work: str, products: float | None) -> str | None:
 
 
 def plausible(work: str, answers: dict[str, list[Answer]]) -> None:
-    """Raise Differ if the timed runs' first losses, in float32 with different dropout, differ by more than a little."""
+    """Raise Differ if the timed runs' first losses, in float32 with different dropout, are not close."""
     losses = {name: answers[name][0]["loss"] for name in BOTH if "loss" in answers[name][0]}
     same(f"{work}, the timed run's first loss", losses, 0.02 if SIZES[work].dropout else 1e-4)
 

@@ -162,5 +162,5 @@ def products(work: Work) -> Iterator[Product]:
     layer = [*own, *feed_forward] if work.decoder_only else [*own, *own, *cross, *feed_forward, *feed_forward]
     for batch, m, k, n in [*layer * work.layers, (1, tokens, d, work.vocabulary)]:
         yield batch, m, k, n  # the result
-        yield batch, m, n, k  # the gradient of the left
-        yield batch, k, m, n  # and of the right
+        yield batch, m, n, k  # the gradient of the left operand
+        yield batch, k, m, n  # and of the right operand

@@ -1,9 +1,9 @@
-"""Finds sentences that a native engineer would not write, and names that are participles (``english.toml`` lists both):
+"""Finds sentences that a native engineer would not write, and names that are participles (``english.toml`` has both):
 
-    python docs/english.py                fail where there are more than the limits allow
-    python docs/english.py FILES...       each place in these files
+    python docs/english.py                fail if there are more than the limits allow
+    python docs/english.py FILES...       print each place in these files
 
-Sentences are those of Markdown without its code, docstrings, comments, messages, and the names of tests.
+It reads the sentences of Markdown outside code, of docstrings, comments and messages, and the names of tests.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Finding = tuple[int, str, str]  # a line, the text, and the advice; "" if nothin
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command line; 1 where a limit is passed."""
+    """Run the command line; Returns 1 if a limit is exceeded."""
     paths, status = [Path(argument).resolve() for argument in arguments] or files(), 0
     for kind, search, unit in (("sentences", sentences, 100), ("names", names, 1000)):
         findings = [(path, *finding) for path in paths for finding in search(path)]
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
 
 
 def files() -> list[Path]:
-    """The project's files of Python and Markdown."""
+    """The project's Python and Markdown files."""
     below = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES]
     return sorted(path for path in (*below, *ROOT.glob("*.md"), *ROOT.glob("*.py")) if "node_modules" not in path.parts)
 
@@ -64,7 +64,7 @@ def sentences(path: Path) -> Iterator[Finding]:
 
 
 def names(path: Path) -> Iterator[Finding]:
-    """The names that a file of Python binds: variables and parameters."""
+    """The names that a Python file binds: variables and parameters."""
     for node in nodes(path) if path.suffix == ".py" else ():
         if isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)):
             name = node.arg if isinstance(node, ast.arg) else node.id
@@ -78,7 +78,7 @@ def nodes(path: Path) -> list[ast.AST]:
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
-    """The prose of a file: each piece, and the line in which it begins."""
+    """The prose of a file: each piece, and the line on which it begins."""
     whole = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         yield 1, blank(r"^ *(```|~~~)(.|\n)*?^ *\1 *$", whole)
@@ -103,7 +103,7 @@ def blank(pattern: str, text: str) -> str:
 
 
 def comments(whole: str) -> Iterator[tuple[int, str]]:
-    """The comments of a program; lines that follow each other are one."""
+    """The comments of a program; consecutive lines form one comment."""
     start, lines = 0, list[str]()
     for token in tokenize.generate_tokens(io.StringIO(whole).readline):
         if token.type != tokenize.COMMENT or re.match(r"#!|# (noqa|type:|fmt:|pragma)", token.string):

@@ -2,9 +2,9 @@
 
     python docs/gallery.py [NAME ...] [--check] [--folder DIR] [--run DIR]
 
-Most show a small translator of noun phrases, which is first trained, in seconds, and kept in the run's folder; the
-piano rolls show the round below. The .png files are pages as displayed by Chromium: they need playwright and Pillow
-(the extra "dev").
+Most show a small translator of noun phrases, which is first trained in a few seconds and stored in the run's folder;
+the piano rolls show the round below. The .png files are pages as displayed by Chromium: they need playwright and
+Pillow (the extra "dev").
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from minigrad_models.viz.logit_lens import LogitLens  # noqa: E402
 from minigrad_models.viz.piano_roll import PianoRoll  # noqa: E402
 
 FOLDER = ROOT / "docs" / "gallery"
-MOST = {".svg": 60_000, ".png": 120_000}  # bytes of a picture,
+MOST = {".svg": 60_000, ".png": 120_000}  # bytes of a picture
 MOST_IN_ALL = 1_000_000  # bytes of the gallery
 COLOURS = 128  # of a page's picture: a third of the bytes, without visible loss
 STEPS = 240
 SHOWN = "the red house and the white dog", "la casa rossa e il cane bianco"
 
-# Our round: each bar has the chords C, G, A minor and G, so that voices that enter a bar apart harmonize. A line is
-# a bar, as MIDI pitches and lengths in quarter notes.
+# Our round: each bar has the chords C, G, A minor and G, so that voices that enter one bar apart harmonize. Each
+# line is a bar, as MIDI pitches and lengths in quarter notes.
 ROUND = [
     *[(72, 1.0), (71, 1.0), (69, 0.5), (72, 0.5), (71, 1.0)],
     *[(76, 1.0), (74, 1.0), (72, 0.5), (76, 0.5), (74, 1.0)],
@@ -148,7 +148,7 @@ class Translator:
         return pad([[*encode(s), EOS] for s, _ in pairs]), pad([[BOS, *encode(t), EOS] for _, t in pairs])
 
     def accuracy(self, model: Any) -> dict[str, float]:
-        """The loss on unseen phrases, and the share of them that is translated exactly."""
+        """The loss on unseen phrases, and the share of them translated exactly."""
         source, target = self.batch(self.unseen)
         outputs = [[t for t in row if t not in (PAD, EOS)] for row in model.greedy(source, 12).tolist()]
         right = sum(row == self.words.encode(t) for row, (_, t) in zip(outputs, self.unseen, strict=True))
@@ -193,7 +193,7 @@ def canon(voices: int = 3, rounds: int = 2) -> list[Note]:
 
 
 def piano_roll_of_canon() -> PianoRoll:
-    """A roll with two handmade attention heads: one finds the imitated note, the other the last one."""
+    """A roll with two handmade attention heads: one finds the imitated note, the other the previous note."""
     notes = canon()
     start, pitch, voice = (mg.tensor([float(note[i]) for note in notes]) for i in (2, 0, 4))
     bars = start / (240 / TEMPO)
@@ -239,7 +239,7 @@ def photograph(view: Any, size: tuple[int, int], act: Callable[[Any], None], dar
 
 
 def attention(translator: Translator) -> str:
-    """The attention of each written word to the source, in the last layer."""
+    """The attention of each output word to the source, in the last layer."""
     return translator.attention().svg("matrix", kind="cross")
 
 
@@ -249,7 +249,7 @@ def attention_model(translator: Translator) -> str:
 
 
 def attention_page(translator: Translator) -> bytes:
-    """The page, with the pointer on a written word."""
+    """The page, with the pointer on an output word."""
 
     def point(page: Any) -> None:
         page.wait_for_selector("#view > *")

@@ -43,7 +43,7 @@ HEADER = """\
 
 
 def registry() -> dict[str, Any]:
-    """All ops by name, from the modules that use the decorator."""
+    """All ops by name, from the modules that use the op decorator."""
     sys.path.insert(0, str(ROOT))  # this checkout, even if another one is installed
     for path in sorted((ROOT / "minigrad").rglob("*.py")):
         if re.search(r"^@op\b", path.read_text(encoding="utf-8"), re.MULTILINE):
@@ -153,7 +153,7 @@ def _file(op: Any) -> str:
 
 
 def _line(op: Any) -> int:
-    """The line of the op's lambda, or of its ``def``, not of its decorator."""
+    """The line of the op's lambda or of its ``def``, rather than of its decorator."""
     code = unwrap(op.forward).__code__
     first = int(code.co_firstlineno)
     if code.co_name == "<lambda>":

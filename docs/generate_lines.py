@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "architecture.md"
 BEGIN, END = "<!-- lines by place: python tasks.py index -->\n", "<!-- end of lines by place -->\n"
 ENGINE = ("minigrad/ops/op.py", "minigrad/autograd/tape.py", "minigrad/autograd/walk.py")
-PLACES = [  # label, places, description; a file counts only in the first row that has it
+PLACES = [  # label, places, description; a file counts only in the first row that includes it
     ("`examples/engine.py`", ["examples/engine.py"], "a tape and a backward pass on the library's own ops"),
     ("the engine", ENGINE, "`ops/op.py`, `autograd/tape.py`, `autograd/walk.py`"),
     ("`ops/`", ["minigrad/ops"], "every primitive: forward, rule, formula"),

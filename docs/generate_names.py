@@ -85,7 +85,7 @@ def free_functions(functions: dict[str, Any], spellings: list[str]) -> str:
 
 
 def is_written(name: str, value: Any) -> bool:
-    """Whether a name is a definition or an assignment in a file, not the result of ``unary`` or ``creating``."""
+    """Whether a name is defined or assigned in a file, rather than made by ``unary`` or ``creating``."""
     signed = inspect.unwrap(value, stop=lambda f: hasattr(f, "__signature__"))
     if not hasattr(sys.modules.get(value.__module__), name) or hasattr(signed, "__signature__"):
         return False

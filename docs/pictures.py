@@ -1,4 +1,4 @@
-"""Makes docs/attention.svg: the attention of a trained translator to the source for each word it writes.
+"""Makes docs/attention.svg: a trained translator's attention to the source, for each word that it writes.
 
     python docs/pictures.py [--run DIR] [--sentence TEXT] [--output FILE]
 

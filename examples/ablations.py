@@ -3,7 +3,7 @@
     python -m examples.ablations --data DIR --steps 2000 --folder runs/ablations
 
 A variant is a name, and settings that differ from the preset's; unknown options are passed to each training run. Each
-variant has its run folder; the folder above them also has the table, in ablations.md. You can stop the program at any
+variant has its own run folder; the folder above them contains the table, ablations.md. You can stop the program at any
 moment: the same command resumes it.
 """
 
@@ -29,7 +29,7 @@ VARIANTS = Path(__file__).with_suffix(".toml")
 
 
 def parser() -> Parser:
-    """The command line; unknown options belong to train."""
+    """The command line; unknown options are passed to train."""
     about = (
         "Train variants of a preset, one after another, and print a table. Other options go to each training run: "
         "--data DIR --source en --target de --steps 2000 --minutes 30 ..."
@@ -105,14 +105,14 @@ def chosen(
 
 def row(name: str, where: Path) -> tuple[list[str], str]:
     """A variant's table cells, read from its folder, and the signature of its BLEU. The loss is from the last
-    validation, in nats per token: more precise than BLEU, but comparable only between equal vocabularies."""
+    validation, in nats per token: more precise than BLEU, but comparable only if the vocabularies are equal."""
     log = read_log(where) if begun(where) else []
     bleu, measure = dict.fromkeys(SPLITS, ""), ""
     for split in SPLITS:
         if (where / f"{split}.json").exists():
             report = json.loads((where / f"{split}.json").read_text(encoding="utf-8"))
             score = report["moses"] or report["bleu"]
-            # without the interval's part of the signature
+            # without the part of the signature about the interval
             bleu[split], measure = f"{score['value']:.2f}", re.sub(r"\|bs:\d+\|seed:\d+", "", score["signature"])
     state = "" if finished(where) else " (not finished)" if log else " (not begun)"
     progress = [f"{log[-1]['step']:,}", f"{log[-1]['seconds'] / 60:.1f}"] if log else ["", ""]

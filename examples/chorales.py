@@ -17,7 +17,7 @@ from minigrad_models.music import chorales
 from minigrad_models.music.chorales import ROWS, Grid
 
 SIZES = {"train": 200, "valid": 25, "test": 25}
-RANGES = ((60, 79), (55, 74), (48, 67), (40, 60))  # of soprano, alto, tenor and bass
+RANGES = ((60, 79), (55, 74), (48, 67), (40, 60))  # of the soprano, alto, tenor and bass
 SOPRANO = np.arange(60, 80)
 SCALES = ((0, 2, 4, 5, 7, 9, 11), (0, 2, 3, 5, 7, 8, 11))  # major, harmonic minor
 CHORDS = {"I": (0, 0), "I6": (0, 1), "I64": (0, 2), "ii": (1, 0), "ii6": (1, 1), "IV": (3, 0), "V": (4, 0)}
@@ -73,7 +73,7 @@ def voicings(chord: str, tonic: int, minor: int) -> tuple[Array, Array]:
 
 
 def allowed(one: Array, other: Array) -> Array:
-    """Whether voices (..., 4) may move to others (...): close, without crossings and parallels."""
+    """Whether voices (..., 4) may move to others (...): close, without crossings or parallels."""
     gaps = other[..., :-1] - other[..., 1:]
     good = ((gaps > 0) & (gaps <= (12, 12, 24))).all(-1)
     for i, j in combinations(range(4), 2):

@@ -2,8 +2,8 @@
 
     python -m examples.engine
 
-``minigrad/ops`` does not know Tensor or autograd: an op called on arrays computes, and called on a ``Traced`` passes
-itself to it. So any tape can run it. This tape keeps everything and differentiates once. The library's tape
+``minigrad/ops`` does not know Tensor or autograd: called on arrays, an op computes; called on a ``Traced``, it passes
+itself to that object. So any tape can run it. This tape keeps everything and differentiates once. The library's tape
 (``minigrad/ops/op.py``, ``autograd/tape.py``, ``autograd/walk.py``) keeps only what the rules need, frees it during the
 backward pass, detects in-place changes, uses compiled kernels, and supports higher derivatives.
 """
@@ -49,10 +49,10 @@ class Value(Traced):
 
 
 def backward(root: Value) -> None:
-    """Set ``grad`` of every leaf from which the scalar ``root`` was computed."""
+    """Set ``grad`` on every leaf from which the scalar ``root`` was computed."""
     arrived: dict[Any, Any] = {(root.node, root.slot): np.ones_like(root.array)}  # by node and result
     nodes: set[Any] = {root.node}
-    while nodes:  # the youngest node first: all users of its results are done by then
+    while nodes:  # the youngest node first: by then, all users of its results are done
         node = max(nodes, key=lambda n: n.age)
         nodes.remove(node)
         for value, gradient in gradients(node, arrived):

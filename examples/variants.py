@@ -1,4 +1,4 @@
-"""Trains variants one after another, each in its folder; you can stop at any moment without losing anything."""
+"""Trains variants one after another, each in its own folder; you can stop at any moment without losing anything."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def train_all(
 ) -> int:
     """Train the unfinished variants (settings by name), with ``common`` options of train, each in its own folder; a
     failure does not stop the others. ``after_each`` is called when one has ended. Returns the exit status. Raises
-    ValueError, before any training, if a folder contains a run with other options; RuntimeError if the failure would
-    also hit the others: no run has started, or the data lacks an evaluation set."""
+    ValueError, before any training, if a folder contains a run with other options; RuntimeError if all variants
+    would fail: no run has started, or the data lacks an evaluation set."""
     status = 0
     options = {name: [*common, *as_options(settings)] for name, settings in variants.items()}
     for name, words in options.items():
@@ -57,7 +57,7 @@ def train_all(
 
 
 def call(arguments: list[str]) -> int:
-    """Run ``minigrad``, also waiting for it after Ctrl-C, which it handles by saving."""
+    """Run ``minigrad``, and wait for it even after Ctrl-C, which it handles by saving."""
     paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), AGAIN: shlex.join(sys.orig_argv)}
     command = [sys.executable, "-m", "minigrad", *arguments]

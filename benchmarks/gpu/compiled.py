@@ -21,7 +21,7 @@ SMALL = 4  # in a rehearsal, which compiles fewer variants
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """Stage ``sources`` compiles each CUDA source for each dtype; stage ``warm`` CuPy's array functions, in parts."""
+    """``sources`` compiles each CUDA source for each dtype; ``warm`` compiles CuPy's array functions, in parts."""
     workers = place.choose(min(PROCESSES, os.cpu_count() or 1), 2)
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
     if place.stage == "warm":
@@ -45,7 +45,7 @@ def _place(device: str) -> Place:
 
 
 def compiled(device: str, source: str, dtype: str, head: int) -> None:
-    """Compile a source; ``head``: attention's head size, else 0."""
+    """Compile a source; ``head`` is the attention's head size, or 0 for other sources."""
     place = _place(device)
     from minigrad.backend.kernels import _launch
     from minigrad.backend.kernels.scaled_dot_product_attention_cuda import plan

@@ -24,7 +24,7 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 
 def checked(device: str) -> None:
     """Check that all_reduce over one rank returns its input for every dtype, that tensors arrive unchanged, and that
-    DistributedDataParallel gives the same gradients as the model. Raises AssertionError otherwise."""
+    DistributedDataParallel computes the same gradients as the model. Raises AssertionError otherwise."""
     dist.init_process_group("nccl", rank=0, world_size=1)
     for dtype in KINDS:
         numbers = (np.arange(6).reshape(2, 3) % 3).astype(dtype)

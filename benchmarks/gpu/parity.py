@@ -1,6 +1,6 @@
-"""Losses, gradients and three steps of Adam on minigrad and on PyTorch, on one GPU.
+"""Losses, gradients and three Adam steps in minigrad and in PyTorch, on one GPU.
 
-The stage ``parity-torch`` writes PyTorch's numbers; ``parity`` compares with them. Without dropout they are equal.
+The stage ``parity-torch`` writes PyTorch's numbers; ``parity`` compares minigrad's with those. There is no dropout.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..workloads import TINY, WORK, build, loss_function, optimizer
 from .place import Place
 
 STEPS = 3
-EXACT = {"float64": 1e-9, "float32": 1e-4}  # relative; gradients: relative to the norm of all gradients
+EXACT = {"float64": 1e-9, "float32": 1e-4}  # relative; for gradients, relative to the norm of all gradients
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
@@ -45,8 +45,8 @@ def numbers(place: Place, name: str, dtype: str) -> dict[str, Any]:
 
 
 def compared(place: Place, name: str, dtype: str) -> dict[str, Any]:
-    """How much minigrad's numbers differ from PyTorch's. Raises Differ if by more than EXACT, Missing without
-    PyTorch's."""
+    """How much minigrad's numbers differ from PyTorch's. Raises Differ if they differ by more than EXACT, and Missing
+    if PyTorch's do not exist."""
     theirs = place.earlier("parity-torch").get(f"{name} {dtype}")
     if theirs is None:
         raise Missing("PyTorch's numbers, which the stage parity-torch writes")

@@ -43,7 +43,7 @@ class Place:
         self.library = "torch" if self.stage.endswith("-torch") else "minigrad"  # measured by the stage
 
     def choose(self, real: T, tiny: T) -> T:
-        """The first on a GPU, the other in a rehearsal."""
+        """The first value on a GPU, the second in a rehearsal."""
         return tiny if self.rehearsal else real
 
     def left(self) -> float:

@@ -1,4 +1,4 @@
-"""Compares each op and its gradients (tests/ops/cases.py) on a device with the CPU.
+"""Compares each op's results and gradients (tests/ops/cases.py) on a device with those on the CPU.
 
 The stage ``tests`` covers the rest: views, indexing, optimizers.
 """

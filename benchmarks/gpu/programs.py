@@ -55,7 +55,7 @@ class Timed:
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """The presets that are trained on a GPU; in the stage ``toy`` one complete training run."""
+    """The presets that are trained on a GPU; in the stage ``toy``, one complete training run."""
     if place.stage == "toy":
         return {"minigrad train": partial(trained, place)}
     kinds = {"toy": translator, "multi30k": translator, "shakespeare": language_model}

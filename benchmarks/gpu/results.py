@@ -64,12 +64,12 @@ def table(title: str, results: list[Result]) -> Table:
 
 
 def _count(result: Result) -> Row:
-    """How many items of a stage ended in which way."""
+    """How many items of a stage ended in each way."""
     return {"stage": result.name, **Counter(next((e for e in ENDS if e in row), "ok") for row in result.rows)}
 
 
 def _rows(result: Result) -> Iterable[Row]:
-    """The strings and numbers of a stage's rows, without lists and the card; a brief stage has none."""
+    """The strings and numbers of a stage's rows, without lists and the card's row; a brief stage has none."""
     for row in (row["values"] for row in result.rows if "values" in row and not BY_NAME[result.name].brief):
         cells = {k: v for k, v in row.items() if isinstance(v, (str, int, float))}
         if cells and "card" not in row:

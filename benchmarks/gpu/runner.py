@@ -21,7 +21,7 @@ from typing import Any
 from .stages import Stage
 
 ROOT = Path(__file__).parents[2]
-TAIL = 400  # log lines kept of a stage that fails
+TAIL = 400  # log lines kept from a stage that fails
 POLL = 0.05  # seconds between polls of a process
 DYING = 5.0  # seconds to wait for a process that was killed
 Row = dict[str, Any]
@@ -91,13 +91,13 @@ def _process(stage: Stage, shared: Run, rows: Path, log: Path, end: float) -> in
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all that it has started."""
+    """Kill a process and all processes that it has started."""
     if sys.platform == "win32":
         process.kill()
     else:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):  # a driver may hold a process back
+    with suppress(subprocess.TimeoutExpired):  # a driver may delay the end of a process
         process.wait(DYING)
 
 

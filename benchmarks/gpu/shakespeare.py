@@ -1,7 +1,7 @@
-"""nanoGPT's setup by time: how long training takes to reach a validation loss, on minigrad and on PyTorch.
+"""nanoGPT's setup, timed: how long training takes to reach a validation loss, on minigrad and on PyTorch.
 
-Both train the same character model (``workloads.build``) on the same text, with the same batches in the same order and
-the same optimizer.
+Both train the same character model (``workloads.build``) on the same text, with the same batches in the
+same order and the same optimizer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .programs import plays
 BARS = (2.0, 1.8, 1.6, 1.5)  # nats per character, in the order in which they are reached
 WARM_UP, RATE = 100, 1e-3
 HELD_OUT = 0.1
-RESERVE = 5.0  # seconds that the stage keeps
+RESERVE = 5.0  # seconds that the stage reserves
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
@@ -49,7 +49,7 @@ class Text:
 
 
 def trained(place: Place) -> list[dict[str, Any]]:
-    """Seconds and updates until each of BARS, within the stage's time."""
+    """Seconds and updates until the loss reaches each of BARS, within the stage's time limit."""
     torch, device = place.module(), place.named()
     work = place.choose(replace(WORK["gpt-384"], batch=64), replace(TINY["tiny-gpt"], length=8))
     text = Text(place, work.batch, work.length)
@@ -79,7 +79,7 @@ def _loss(torch: Any, model: Any, tokens: Any, targets: Any) -> Any:
 
 
 def validated(torch: Any, model: Any, text: Text, device: str, batches: int) -> float:
-    """The mean loss of some batches of the held-out text."""
+    """The mean loss on some batches of the held-out text."""
     model.eval()
     with torch.no_grad():
         losses = [_loss(torch, model, *text.batch(torch, device, "validation", i)).item() for i in range(batches)]

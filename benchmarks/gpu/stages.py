@@ -18,8 +18,8 @@ class Stage:
     name: str  # on the command line
     title: str  # title of its table; stages with the same title share the table
     seconds: float  # the most that the stage may take
-    least: float  # with less time left it does not start
-    patience: float  # after so many seconds without output the next item starts
+    least: float  # with less time left, the stage does not start
+    patience: float  # after this many seconds without output, the next item starts
     module: str  # defines ``items(place)``: functions by name that return rows (see ``child``)
     brief: bool = False  # the table counts the items that succeed, and lists only the others
 

@@ -1,5 +1,5 @@
-"""Training steps of the workloads and of a model of nanoGPT's size, on minigrad and on PyTorch: their times, and their
-kernel launches."""
+"""Training steps of the workloads and of a model of nanoGPT's size, in minigrad and in PyTorch: their times and kernel
+launches."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def _memory(place: Place) -> Any:
 def counted(place: Place, row: dict[str, Any], work: Work) -> dict[str, Any]:
     """How many kernels a step launches, and how long they keep the GPU busy.
 
-    On a GPU, PyTorch's profiler counts, also for minigrad: CUPTI sees all kernels of the process. On the fake GPU, the
-    tests' counter counts.
+    On a GPU, PyTorch's profiler counts them, even for minigrad: CUPTI sees all kernels of the process. On the fake GPU,
+    the tests' counter does.
     """
     if place.rehearsal and place.library == "torch":
         raise NeedsGpu("to count PyTorch's kernels")

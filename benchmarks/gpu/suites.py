@@ -1,4 +1,4 @@
-"""Tests on the GPU within a time limit: the kernels' own, or a sample of all."""
+"""Tests on the GPU within a time limit: the kernels' own tests, or a sample of all tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN = 15  # failures whose reasons are kept
 _CUDA = ("test_cuda_kernels.py", "test_cuda_attention.py", "test_cuda_backend.py", "kernels")
 KERNELS = [f"tests/backend/{name}" for name in _CUDA]
 TINY = {"kernels": "tests/backend/test_cuda_backend.py", "tests": "tests/backend/test_device.py"}
-# A line of ``pytest -v``, which is in another order with several processes.
+# A line of ``pytest -v``, whose parts are in a different order if there are several processes.
 ALONE = re.compile(r"^(\S+::.*) (PASSED|FAILED|ERROR|SKIPPED).* \[ *\d+%\]$", re.MULTILINE)
 OF_SEVERAL = re.compile(r"^\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|ERROR|SKIPPED) (.*\S)", re.MULTILINE)
 
@@ -53,7 +53,7 @@ def tested(place: Place) -> dict[str, Any]:
 
 
 def command(place: Place) -> list[str]:
-    """pytest's command line; for all tests the files are in random order, so that the first ones are a sample."""
+    """pytest's command line; for all tests, the files are in random order, so that the first ones are a sample."""
     which = KERNELS
     if place.rehearsal:
         which = [TINY[place.stage]]
@@ -68,7 +68,7 @@ def command(place: Place) -> list[str]:
 
 
 def counted(stage: str, text: str) -> dict[str, Any]:
-    """The row of a suite, from pytest's output. Raises as ``tested``."""
+    """The row of a suite, from pytest's output. Raises as ``tested`` does."""
     ends = dict(ALONE.findall(text)) | {name: end for end, name in OF_SEVERAL.findall(text)}
     count = Counter(ends.values())
     reasons = dict(re.findall(r"^(?:FAILED|ERROR) (\S.*?)(?: - (.*))?$", text, re.MULTILINE))

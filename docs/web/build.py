@@ -13,7 +13,7 @@ from . import node, packs, pages, scripts, server, translator
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "site"
 PAGES = ("*.md", "docs/*", "docs/gallery/*", "docs/web/content/*", "docs/web/overrides/**/*")
-DOCUMENTS = (*PAGES, "examples/**/*", "tests/**/*")  # these are linked to
+DOCUMENTS = (*PAGES, "examples/**/*", "tests/**/*")  # pages link to these
 MODEL = "runs/toy/model.safetensors"
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src 'self' blob:; "

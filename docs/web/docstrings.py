@@ -72,4 +72,4 @@ def prose(text: str) -> str:
     """A paragraph with Markdown's special characters escaped, except in code in back quotes."""
     parts = CODE.split(" ".join(text.split()))
     parts[::2] = [re.sub(r"([\\`*_\[\]{}])", r"\\\1", html.escape(part, quote=False)) for part in parts[::2]]
-    return re.sub(r"^(\d*)([-+#.])", r"\1\\\2", "".join(parts))  # no list, no heading
+    return re.sub(r"^(\d*)([-+#.])", r"\1\\\2", "".join(parts))  # not a list or a heading

@@ -1,4 +1,4 @@
-"""MkDocs's hooks: they insert source files into pages after Markdown, which is slow with much HTML."""
+"""MkDocs's hooks: they insert source files into pages after Markdown, which is slow if there is much HTML."""
 
 from __future__ import annotations
 

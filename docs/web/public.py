@@ -19,7 +19,7 @@ def names(module: str) -> dict[str, Any]:
     """The public names of a module and their values, without modules."""
     loaded, table = import_module(module), import_module("minigrad.compat.names").NAMES
     sources = table.get(module.removeprefix("minigrad").removeprefix("."), {})
-    defined = ("compat.functions:", "compat.nn.", "compat.optim.")  # new definitions, not only other spellings
+    defined = ("compat.functions:", "compat.nn.", "compat.optim.")  # new definitions, rather than only other spellings
     above = (name for name, source in sources.items() if source.startswith(defined))
     listed = {*(getattr(loaded, "__all__", None) or _exported(module)), *above}
     values = {name: getattr(loaded, name) for name in sorted(listed) if not name.startswith("_")}

@@ -76,11 +76,11 @@ For PyTorch programs, [`minigrad.compat`](../reference/minigrad.compat.md) suppl
 class Entry(NamedTuple):
     """A public name."""
 
-    page: str  # the module whose page it is on
+    page: str  # the module on whose page it appears
     module: str  # the module in which it is public
     name: str  # its name in that module
     value: Any  # its value
-    group: str  # the module of its family, whose heading it is under
+    group: str  # the module of its family, under whose heading it appears
 
     @property
     def anchor(self) -> str:
@@ -142,7 +142,7 @@ def _group(page: str, module: str, name: str, value: Any) -> str:
 
 @cache
 def canonical() -> dict[int, Entry]:
-    """The entries that document functions and classes, by identity; an alias gives way to the original name."""
+    """The entries that document functions and classes, by identity; for an alias, the original name's entry."""
     entries_by_id: dict[int, Entry] = {}
     for entry in (entry for page in modules() for entry in entries(page) if entry.is_defined):
         first = entries_by_id.setdefault(id(entry.value), entry)
@@ -197,7 +197,7 @@ def _entry(entry: Entry) -> Iterator[str]:
         yield f"The same as {_reference(home)}."
         return
     yield _signature(entry.anchor, entry.value, bound=entry.page == TENSOR)
-    has_doc = callable(entry.value) or isinstance(entry.value, property)  # a number has only its class's
+    has_doc = callable(entry.value) or isinstance(entry.value, property)  # a number has only its class's docstring
     doc = (has_doc and inspect.getdoc(entry.value)) or ""
     free = _free(entry)
     yield docstrings.markdown(doc.split("\n\n")[0] if free else doc)
@@ -245,7 +245,7 @@ def _source(entry: Entry) -> str:
 
 
 def _members(entry: Entry) -> Iterator[str]:
-    """The methods and properties that a class defines; if they have no docstring, only their names."""
+    """The methods and properties that a class defines; for those without a docstring, only the name."""
     bare = []
     for name, member in vars(entry.value).items():
         value = getattr(member, "__func__", member)
@@ -270,7 +270,7 @@ def _spellings(page: str) -> Iterator[str]:
 
 
 def _signature(name: str, value: Any, bound: bool = False) -> str:
-    """A name's highlighted signature, or a constant's value. The object of a bound method precedes its name."""
+    """A name's highlighted signature, or a constant's value. A bound method's name follows its object."""
     text = _call(name, getattr(value, "fget", value), bound) if callable(value) or isinstance(value, property) else ""
     if isinstance(value, property):
         text = f"{name}{text[text.rfind(' -> ') :].replace(' -> ', ': ')}" if " -> " in text else name

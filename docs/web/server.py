@@ -1,7 +1,7 @@
 """Serves the built site on this machine, with the headers that a web host should also send.
 
 ``Cross-Origin-Opener-Policy`` and ``Cross-Origin-Embedder-Policy`` make it possible to stop a program and keep its
-names: without them its interpreter is restarted.
+names: without these headers, its interpreter is restarted.
 """
 
 from __future__ import annotations

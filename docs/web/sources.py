@@ -38,7 +38,7 @@ def listed(folder: str) -> list[Path]:
 
 
 def filled(content: str, anchors: set[str]) -> str:
-    """A page's HTML with the files instead of placeholders. ``anchors`` gets the anchors of their lines."""
+    """A page's HTML with files in place of the placeholders. ``anchors`` receives the anchors of their lines."""
 
     def shown(match: re.Match[str]) -> str:
         text = _text(ROOT / html.unescape(match[1])) or ""

@@ -1,4 +1,4 @@
-"""The translator in the page: the toy translator's weights in half precision, and the page of `serve`.
+"""The translator on the site: the toy translator's weights in half precision, and the page of `serve`.
 
 The page is the package's own (minigrad_models/translation/serve/page); translator.js answers its requests in the
 browser.
@@ -26,7 +26,7 @@ MORE = '  <link rel="stylesheet" href="more.css">\n</head>'
 
 
 def trained() -> Path:
-    """The toy translator's file, trained first if it is missing, which takes a minute or two. Raises SystemExit if
+    """The toy translator's file, trained first, in a minute or two, if it is missing. Raises SystemExit if
     training fails."""
     if not (RUN / MODEL).exists():
         print("training the toy translator for the page ...", flush=True)

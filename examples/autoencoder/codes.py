@@ -1,4 +1,4 @@
-"""Digits through two numbers (Hinton and Salakhutdinov 2006): the reconstructions, and the plane of codes."""
+"""Digits as two numbers (Hinton and Salakhutdinov 2006): the reconstructions, and the plane of codes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def flat(digits: Digits) -> Array:
 
 
 def trained(updates: int, seed: int) -> Codes:
-    """Train the autoencoder. Raises as ``learning.train``."""
+    """Train the autoencoder. Raises as ``learning.train`` does."""
     train_set, unseen = split(seed)
     mg.manual_seed(seed)
     model = Autoencoder(*SIZES)

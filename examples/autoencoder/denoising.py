@@ -41,7 +41,7 @@ class Denoised(NamedTuple):
 
 
 def trained(updates: int, seed: int) -> Denoised:
-    """Train the network, fit the baselines, and clean the held-out digits. Raises as ``learning.train``."""
+    """Train the network, fit the baselines, and clean the held-out digits. Raises as ``learning.train`` does."""
     train_set, unseen = split(seed)
     mg.manual_seed(seed)
     model, clean = Autoencoder(*SIZES), flat(train_set)
@@ -91,7 +91,7 @@ def sections(computed: Denoised) -> list[Section]:
 
 
 def _pictures(computed: Denoised, share: float) -> Block:
-    """The first digits: original, noisy, and cleaned in each way."""
+    """The first digits: original, noisy, and cleaned by each method."""
     methods = (NETWORK, LINEAR, EQUAL, FEW)
     rows = [flat(computed.unseen), computed.noisy[share], *(computed.cleaned[name][share] for name in methods)]
     pictures = [picture(x) for row in rows for x in some(Digits(row, computed.unseen.labels)).images]

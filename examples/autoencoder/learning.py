@@ -15,7 +15,7 @@ from minigrad_models.training.update import Loss
 
 from .network import mask
 
-WARM_UP = 50  # updates in which the learning rate rises, at most a tenth of all
+WARM_UP = 50  # updates in which the learning rate rises; at most a tenth of all updates
 BATCH = 64  # pictures
 
 
@@ -32,7 +32,7 @@ def train(
     """Train with Adam and a cosine learning-rate schedule, then set the model to eval mode.
 
     Args:
-        loss: (model, batch) -> the mean loss, and its weight.
+        loss: (model, batch) -> the mean loss and its weight.
         name: shown on stderr above the progress bar. unit: the unit of the losses' weights.
 
     Raises:
@@ -81,5 +81,5 @@ class PictureBatches:
 
 
 def picture_loss(model: Any, batch: Pair) -> tuple[Tensor, float]:
-    """The squared error of the clean pictures, and their number."""
+    """The squared error against the clean pictures, and their number."""
     return model.loss(batch.clean, batch.read), float(len(batch.clean))

@@ -1,4 +1,4 @@
-"""The lesson: its parts, and how long each trains."""
+"""The lesson: its parts, and how long each one trains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import codes, denoising, sentences
 
 
 class Sizes(NamedTuple):
-    """Updates of each network for digits and for sentences."""
+    """The number of updates of each network for digits, and for sentences."""
 
     updates: int = 2500
     sentence_updates: int = 1000

@@ -4,9 +4,9 @@ The model follows Hinton and Salakhutdinov 2006 ("Reducing the dimensionality of
 313, doi 10.1126/science.1127647) and Vincent et al. 2008 ("Extracting and composing robust features with denoising
 autoencoders", ICML, doi 10.1145/1390156.1390294). Differences from both:
 
-- All layers are trained at once, with Xavier initialization and Adam. At the time, this failed: each layer was first
+- All layers are trained together, with Xavier initialization and Adam. At the time, this failed: each layer was first
   trained separately, as a restricted Boltzmann machine (2006) or an autoencoder (2008).
-- Hidden units are tanh; theirs are logistic. The code is linear and the pixels are logistic, as in 2006.
+- Hidden units use tanh; theirs are logistic. The code is linear and the pixels are logistic, as in 2006.
 - Encoder and decoder do not share weights; in 2008 they may.
 - Masking noise draws for each pixel; in 2008 it erases a fixed number of pixels.
 

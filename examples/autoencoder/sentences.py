@@ -1,6 +1,6 @@
 """A sentence through one vector, and with attention: which model can still repeat a long one?
 
-The autoencoder of a sentence is a translator from English to the same English (models/seq2seq.py). Without attention
+The autoencoder of a sentence is a translator from English to the same English (models/seq2seq.py). Without attention,
 the whole sentence passes through the encoder's last states (Cho et al. 2014, Sutskever et al. 2014); with attention the
 decoder also reads the state of every word (Luong et al. 2015).
 """
@@ -70,7 +70,7 @@ class Copied(NamedTuple):
     sentences: list[list[int]]  # held out, as token ids
     written: Mapping[str, list[list[int]]]  # the sentences each model wrote, by its name
     models: Mapping[str, Seq2Seq]  # by name
-    updates: int  # of each
+    updates: int  # per model
     known: int  # training sentences
 
     @property
@@ -84,14 +84,14 @@ class Copied(NamedTuple):
         return np.array([one == other for one, other in pairs])
 
     def longest_quarter(self) -> Array:
-        """True for sentences of about the longest quarter: all from one length up (N,)."""
+        """True for about the longest quarter of the sentences: all from one length up (N,)."""
         quarter: Array = self.lengths >= np.quantile(self.lengths, 0.75)
         return quarter
 
 
 def trained(updates: int, seed: int, sentences: int = SENTENCES, held_out: int = HELD_OUT) -> Copied:
     """Train both models on the grammar's English, and let them repeat held-out sentences. Raises as
-    ``learning.train``."""
+    ``learning.train`` does."""
     train_set = [pair.source for pair in draw("train", sentences, seed)]
     unseen = [pair.source for pair in draw("test", held_out, seed)]
     words = WordTokenizer.train(train_set, scheme=english_italian.SCHEME)

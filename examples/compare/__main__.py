@@ -19,7 +19,7 @@ from .measure import result
 from .sizes import KINDS, sized
 
 PRESET = "toy"
-# As in the papers on attention, recurrent networks have one layer on each side.
+# As in the papers on attention, the recurrent networks have one layer on each side.
 OPTIONS = {"layers": 1, "dropout": 0.1, "position_encoding": "sinusoidal"}
 UPDATES = {"optimizer": "adamw", "learning_rate": 0.002, "weight_decay": 0.0, "batch_tokens": 2048}  # the same for all
 LAYERS = {"convolution": 4, "transformer": 2}
@@ -46,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def compared(options: argparse.Namespace) -> Lesson:
-    """Train the models that are not trained yet, and compare all. Raises ValueError for an impossible size or a folder
+    """Train the untrained models, and compare all models. Raises ValueError for an impossible size or a folder
     with other training runs, RuntimeError if training fails, KeyboardInterrupt after Ctrl-C."""
     start = preset(PRESET).changed({"seed": options.seed})
     splits = data.read(start.data)

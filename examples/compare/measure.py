@@ -24,7 +24,7 @@ class Result:
     """A trained model."""
 
     parameters: int  # all of them
-    updates: int  # of its training
+    updates: int  # of its training run
     minutes: float
     exact: float  # the share of the test's sentences that are translated exactly
     by_length: tuple[float, ...]  # the same share for each group of sentences, the shortest first
@@ -45,7 +45,7 @@ def groups(sentences: Sequence[str]) -> list[np.ndarray[Any, np.dtype[np.int64]]
 
 
 def result(folder: Path, test: Pairs) -> Result:
-    """The result of a run; it is measured once and then read from the run's folder."""
+    """The result of a run, measured once and then read from the run's folder."""
     file = folder / FILE
     if not file.exists():
         file.write_text(json.dumps(_measured(folder, test)), encoding="utf-8")

@@ -17,7 +17,7 @@ WIDTHS = range(8, 2049, 2)  # candidates
 class Kind:
     """An architecture of the comparison."""
 
-    title: str  # for a person
+    title: str  # for readers
     width: str  # the setting that makes it larger
     steps: str  # sequential steps to encode S tokens with L layers
     path: str  # steps on a signal's path from the first token to the last
@@ -37,7 +37,7 @@ KINDS = {
 
 
 def sized(name: str, start: Settings, weights: int, vocabulary: int) -> dict[str, Any]:
-    """The settings that give an architecture about so many weights. Raises ValueError if none is within 3 %."""
+    """The settings that give an architecture about ``weights`` weights. Raises ValueError if none are within 3 %."""
 
     def size(width: int) -> int:
         settings = start.changed({"model": name, KINDS[name].width: width})

@@ -19,11 +19,11 @@ from .results import Results
 from .shifts import shifted
 
 BARS = {"fully-connected": 96, "convolutional": 98, "recurrent": 96, "transformer": 97}  # percent of held-out digits
-NEAR = 1e-3  # for logits of about 10, computed in another order
+NEAR = 1e-3  # for logits of about 10, computed in a different order
 
 
 def claims(results: Results) -> Fields:
-    """All claims, checked."""
+    """All claims, each checked."""
     sizes = [one.parameters for one in results.in_place.values()]
     models = {name: one.model.eval() for name, one in results.in_place.items()}
     images = results.held_out.images[:50]
@@ -65,7 +65,7 @@ def moves_along(model: nn.Module, images: Array) -> bool:
 
 
 def reads_downwards(model: nn.Module, images: Array) -> bool:
-    """Whether the states of the upper rows do not depend on the lower ones."""
+    """Whether the states of the upper rows are independent of the lower rows."""
     network, half = cast(Recurrent, model), SIDE // 2
     erased = images.copy()
     erased[:, half:] = 0

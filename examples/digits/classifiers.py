@@ -13,7 +13,7 @@ from minigrad import Tensor, nn
 
 class FullyConnected(nn.Module):
     """Each of H hidden units sees every pixel (Rumelhart, Hinton and Williams 1986, "Learning representations by
-    back-propagating errors"): it has to learn from the examples which pixels are adjacent."""
+    back-propagating errors"): it must learn from the examples which pixels are adjacent."""
 
     def __init__(self, side: int = 8, classes: int = 10, hidden: int = 131, dropout: float = 0.5) -> None:
         super().__init__()
@@ -52,8 +52,8 @@ class Convolutional(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """Reads the rows of the image one after another, from the top: a GRU (Cho et al. 2014, arXiv 1406.1078) keeps a
-    summary of the rows so far in its state, and the last state, of width H, is classified."""
+    """Reads the rows of the image one after another, from the top: the state of a GRU (Cho et al. 2014, arXiv
+    1406.1078) summarizes the rows so far, and the last state, of width H, is classified."""
 
     def __init__(self, side: int = 8, classes: int = 10, hidden: int = 51, dropout: float = 0.2) -> None:
         super().__init__()
@@ -74,8 +74,8 @@ class Recurrent(nn.Module):
 class PatchTransformer(nn.Module):
     """The image as a sentence of patches (Dosovitskiy et al. 2021, arXiv 2010.11929): each is projected to the width of
     the model and gets a learned position; a class token comes first, and its final state is classified. Patches may
-    overlap, so that a stroke cut by one lies whole in another (Yuan et al. 2021, arXiv 2101.11986); ``stride`` is the
-    distance of patches in pixels. Raises ValueError if patches do not fill the image."""
+    overlap, so that a stroke cut by one is whole in another (Yuan et al. 2021, arXiv 2101.11986); ``stride`` is the
+    distance between patches in pixels. Raises ValueError if patches do not fill the image."""
 
     def __init__(
         self,

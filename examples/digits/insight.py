@@ -31,7 +31,7 @@ def weights(model: nn.Module) -> Pictures:
     strongest = np.argsort(-np.linalg.norm(output, axis=0) * np.linalg.norm(hidden, axis=1))[:UNITS]
     pictures = []
     for unit in strongest:
-        says = output[:, unit]  # the strongest digits for and against which the unit votes
+        says = output[:, unit]  # the digits for and against which the unit votes most strongly
         pictures.append(Picture(hidden[unit].reshape(SIDE, SIDE), f"+{says.argmax()} −{says.argmin()}"))
     title = f"{len(pictures)} of {len(hidden)} hidden units: their weights of the pixels"
     return Pictures(title, pictures, "signs")

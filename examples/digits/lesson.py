@@ -1,4 +1,4 @@
-"""The lesson: four networks of one size learn the same digits."""
+"""The lesson: four networks of equal size learn the same digits."""
 
 from __future__ import annotations
 

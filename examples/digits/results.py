@@ -20,7 +20,7 @@ class Results:
     Args:
         seed: selects the held-out digits, the initial weights, and the order of the digits.
         epochs: of each training run.
-        repeat: number of seeds, from ``seed`` up, with which each network is trained on the original digits.
+        repeat: the number of seeds, from ``seed`` up, with which each network is trained on the original digits.
 
     Attributes:
         kept, held_out: the training digits, and the others.
@@ -44,8 +44,8 @@ class Results:
 
     @cached_property
     def shifted(self) -> dict[str, list[list[float]]]:
-        """By name, the accuracy on held-out digits after shifts by ``DISTANCES``: of the network trained without
-        shifts, and of the network trained with them."""
+        """By name, the accuracies on held-out digits after shifts by ``DISTANCES``: for the network trained without
+        shifts, and for the network trained with them."""
         return {
             name: [
                 [accuracy(one.model, self.held_out, d) for d in DISTANCES] for one in (first, self.with_shifts[name])

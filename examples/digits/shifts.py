@@ -1,4 +1,4 @@
-"""Shifts digits by some pixels, up or down, left or right."""
+"""Shifts digits by a few pixels: up, down, left or right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trains and measures a network on the digits, in the same way for all four."""
+"""Trains and measures a network on the digits, in the same way for all four networks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .digits_data import Array, Digits
 from .shifts import all_ways, shifted
 
 BATCH, EPOCHS, WARMUP = 64, 60, 0.05  # warmup: the share of updates with a rising learning rate
-REACH = 2  # pixels by which training may shift
+REACH = 2  # pixels by which training may shift a digit
 CURVE = 20  # measurements during training
 
 
@@ -50,7 +50,7 @@ class Trained:
     name: str  # of its architecture
     reach: int  # by how many pixels training shifted the digits; 0: not at all
     model: nn.Module  # with its last weights
-    seconds: float = 0.0  # of training, without the measurements
+    seconds: float = 0.0  # of training, without measurements
     updates: list[int] = field(default_factory=list)  # before each measurement
     losses: list[float] = field(default_factory=list)  # the mean since the previous measurement
     accuracies: list[float] = field(default_factory=list)  # the share of held-out digits read correctly

@@ -1,8 +1,8 @@
 """Questions from the grammar of the shipped corpus, and how many of them the vectors answer.
 
 The pairs of a relation come from the tables of the lexicon and from the rules of the morphology: cat and cats, stanco
-and stanca, il and la. Each two pairs make a question: cat is to cats as dog is to what? The set of questions is
-complete: none is selected by its result.
+and stanca, il and la. Any two pairs form a question: cat is to cats as dog is to what? All questions
+count: none is selected by its result.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .text import Language
 from .vectors import Vectors
 
 ACROSS = "with the other gender"
-COUNT = 5  # answers that are considered
+COUNT = 5  # answers considered
 
 
 class Pair(NamedTuple):
-    """Two forms of a word. ``kinds`` are the categories by which the grammar selects it, such as food; words with a
-    common kind are used alike."""
+    """Two forms of a word. ``kinds`` are the categories by which the grammar selects it, such as food; words that
+    share a kind are used alike."""
 
     one: str
     other: str
@@ -47,11 +47,11 @@ class Relation:
 class Score(NamedTuple):
     """The share of questions that were answered correctly, by several criteria."""
 
-    pairs: int  # whose words all have vectors
-    questions: int  # of them
+    pairs: int  # pairs whose words all have vectors
+    questions: int  # formed from the pairs
     exact: float  # share whose first answer is the word itself
-    kind: float  # or the same form of a word with a common kind, such as conigli for gatti
-    form: float  # or of any word: a plural, say
+    kind: float  # or the same form of a word that shares a kind, such as conigli for gatti
+    form: float  # or the same form of any word: a plural, say
     among: float  # share whose word is among the first five answers
     mean: float  # exact, using the mean difference of all other pairs
 
@@ -160,7 +160,7 @@ def score(vectors: Vectors, relation: Relation) -> Score | None:
 
 
 def _asks(relation: Relation, example: Pair, question: Pair) -> bool:
-    """Whether a pair and another one form a question: no word of it is its answer, or occurs twice."""
+    """Whether a pair and another one form a question: its answer is none of its words, and no word occurs twice."""
     if relation.across and example.gender == question.gender:
         return False
     return len({example.one, example.other, question.one}) == 3 and question.other not in (example.one, example.other)

@@ -16,8 +16,8 @@ from .train_embeddings import Settings, Trained
 from .vectors import Vectors
 
 MAP = "embeddings-map.html"
-MAP_WORDS = 2000  # on the map: the most frequent
-SHOWN = 8  # words that are shown by default, and nearest words of each
+MAP_WORDS = 2000  # the most frequent words, shown on the map
+SHOWN = 8  # words shown by default, and nearest words of each
 Question = tuple[str, str, str]
 WORDS: dict[Language, tuple[str, ...]] = {
     "english": ("cat", "apples", "eats", "tired", "Maria", "yesterday"),

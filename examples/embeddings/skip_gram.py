@@ -36,9 +36,9 @@ class SkipGram(nn.Module):
 
             −log σ(v'_context · v_word) − k E[log σ(−v'_noise · v_word)]
 
-        The mean E is taken over the K words of a draw. With a draw for each pair and K = k this is the paper's sum.
+        The mean E is taken over the K words of a draw. With one draw per pair and K = k, this is the paper's sum.
         With fewer draws, P / N consecutive pairs share one: the mean is the same, and the scores are a matrix product.
-        Centre and context words are (P,), ``noise`` from ``noise_distribution`` is (N, K); N divides P.
+        Centre and context words are (P,); ``noise``, from ``noise_distribution``, is (N, K); N divides P.
         """
         v = self.word(word)  # (P, D)
         near = (v * self.context(context)).sum(-1)  # (P,)
@@ -57,7 +57,7 @@ def noise_distribution(counts: Array, power: float = 0.75) -> Array:
 
 def keep_probability(counts: Array, threshold: float) -> Array:
     """√(t / f(w)), at most 1, from the number of occurrences of each word and the threshold t (infinity keeps all): one
-    minus equation 5, by which frequent words are dropped. (V,) float64."""
+    minus equation 5, which drops frequent words. (V,) float64."""
     frequency = counts / counts.sum()
     probability: Array = np.minimum(1.0, np.sqrt(threshold / np.maximum(frequency, 1e-300)))
     return probability

@@ -33,7 +33,7 @@ class Corpus:
 
     name: str
     words: tuple[str, ...]  # the vocabulary, the most frequent word first
-    counts: Array  # (V,) int64, how often each occurs
+    counts: Array  # (V,) int64, how often each word occurs
     ids: Array  # int32, one per word, BREAK after each text; words outside the vocabulary are dropped
 
     @property
@@ -49,7 +49,7 @@ class Corpus:
 
 
 def shipped(language: Language, size: int = 100_000) -> Corpus:
-    """One side of the English-Italian corpus, without punctuation; ``size`` sentences, more than the part that minigrad
+    """One side of the English-Italian corpus, without punctuation; ``size`` sentences, by default more than minigrad
     ships."""
     print("the grammar writes the corpus: this takes some seconds", file=sys.stderr)
     pairs = draw("train", size)
@@ -79,7 +79,7 @@ def from_file(path: Path, least: int = 5, vocabulary: int | None = 50_000) -> Co
 
 def numbered(name: str, texts: list[list[str]], least: int, vocabulary: int | None) -> Corpus:
     """The texts as word ids, with at most ``vocabulary`` words (None: all), the most frequent of those with at least
-    ``least`` occurrences. Raises ValueError if fewer than two words remain, or no two in the same text."""
+    ``least`` occurrences. Raises ValueError if fewer than two words remain, or no two remain in the same text."""
     counted = Counter(word for words in texts for word in words)
     ranking = sorted((word for word, n in counted.items() if n >= least), key=lambda word: (-counted[word], word))
     words = tuple(ranking[:vocabulary])

@@ -22,7 +22,7 @@ from .skip_gram import Noise, SkipGram, keep_probability, noise_distribution, pa
 from .text import BREAK, Corpus
 from .vectors import Vectors
 
-POINTS = 25  # of the loss curve, about
+POINTS = 25  # on the loss curve, about
 _MOST = {"width": 10_000, "window": 1000, "negatives": 1000, "epochs": 10**9, "piece": 10**6, "shared": 10_000}
 
 
@@ -31,7 +31,7 @@ class Settings:
     """Settings of a training run.
 
     Args:
-        width: D. window: the largest; each word draws its window, at least 1. negatives: k of equation 4.
+        width: D. window: the largest window; each word draws its own, from 1. negatives: k of equation 4.
         subsample: t of equation 5; infinity keeps all words.
         epochs: passes over the text.
         rate: Adam's initial learning rate; it decays linearly to zero.
@@ -68,11 +68,11 @@ class Batch(NamedTuple):
     word: Tensor  # (P,)
     context: Tensor  # (P,)
     noise: Tensor  # (N, K), where N divides P
-    read: int  # the words of the piece
+    read: int  # the number of words in the piece
 
 
 class Pieces:
-    """The batches of a training run: each epoch has all pieces of the text, in a new order.
+    """The batches of a training run: each epoch contains all pieces of the text, in a new order.
 
     The dropped words, the windows and the noise depend only on the seed, the epoch and the piece, so that a run can be
     resumed at any batch.
@@ -99,7 +99,7 @@ class Pieces:
         ids = self.corpus.ids[piece * settings.piece : (piece + 1) * settings.piece].astype(np.int64)
         texts, words = np.cumsum(ids == BREAK), ids != BREAK
         read = int(words.sum())
-        words &= generator.random(len(ids)) < self._kept[ids]  # BREAK indexes the last word; it is excluded already
+        words &= generator.random(len(ids)) < self._kept[ids]  # BREAK indexes the last word, but is already excluded
         reach = generator.integers(1, settings.window + 1, int(words.sum()))
         word, context = pairs(ids[words], texts[words], reach)
         draws = -(-len(word) // settings.shared)
@@ -112,7 +112,7 @@ class Pieces:
 
 
 def loss(model: SkipGram, batch: Batch) -> tuple[Tensor, float]:
-    """The mean over pairs, and the words of the batch, which measure the speed of a run."""
+    """The mean over pairs, and the number of words in the batch, from which a run's speed is computed."""
     if not len(batch.word):  # a rare piece: no pair of words remains
         return model.word.weight[:0].sum(), batch.read
     return model(batch.word, batch.context, batch.noise).mean(), batch.read

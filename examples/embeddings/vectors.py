@@ -68,7 +68,7 @@ class Vectors:
         for start in range(0, len(questions), ROWS):
             part = questions[start : start + ROWS]
             a, b, c = (self.units[part[:, i]] for i in range(3))
-            cosines = (b - a + c) @ self.units.T  # (rows, V), up to a factor of the row
+            cosines = (b - a + c) @ self.units.T  # (rows, V), up to a factor per row
             np.put_along_axis(cosines, part, -np.inf, 1)
             answered.append(np.argsort(-cosines, axis=1, kind="stable")[:, :count])
         return np.concatenate(answered) if answered else np.zeros((0, count), np.int64)
@@ -84,7 +84,7 @@ class Vectors:
 
     @classmethod
     def load(cls, path: Path) -> Vectors:
-        """Read a file of ``save``. Raises OSError if it cannot be read, ValueError if it is damaged or another file."""
+        """Read a file from ``save``. Raises OSError if it cannot be read, ValueError if it is not such a file."""
         if not path.is_file():
             raise FileNotFoundError(f"file not found: {path}")
         try:

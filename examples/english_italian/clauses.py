@@ -1,4 +1,4 @@
-"""Clauses: subject, verb and the rest, in both languages at once.
+"""Clauses: subject, verb and the rest, in both languages in parallel.
 
 A mood is a tense or a modal verb:
 
@@ -108,8 +108,8 @@ def clause(
     clitic: Clitic | None = None,
     adverb: Adverb | None = None,
 ) -> Piece:
-    """Subject, verb and `tail`, which holds objects, places and times. In Italian a yes/no question has the word order
-    of a statement. The clause links subject and verb."""
+    """Subject, verb and `tail` (objects, places and times). In Italian, a yes/no question has the word order of a
+    statement. The clause links subject and verb."""
     before, after = (adverb.english, adverb.italian) if adverb else ("", "")
     non = negative or (adverb is not None and adverb.negative)
     english = english_verb(subject, verb, mood, negative, question, before)
@@ -163,7 +163,7 @@ def copula(
 
 
 def quality(subject: Phrase, adjective: Adjective, degree: Piece = NOTHING) -> Piece:
-    """A predicate adjective that agrees with `subject`, and the link it makes with it."""
+    """A predicate adjective that agrees with `subject`, and the link between the two."""
     links = ((subject.head, adjective.english),) if subject.head else ()
     return degree + Piece(adjective.english, adjective.italian[subject.gender, subject.plural], links)
 
@@ -177,7 +177,7 @@ def piacere(
     question: bool = False,
     much: bool = False,
 ) -> Piece:
-    """To like something: in Italian the thing pleases the person ("Ai gatti piace il latte"). The verb and its
+    """To like something: in Italian, the thing pleases the person ("Ai gatti piace il latte"). The verb and its
     participle agree with the thing ("Mi è piaciuta la torta")."""
     like = VERBS["like"]
     english = english_verb(who, like, mood, negative, question)

@@ -1,8 +1,8 @@
-"""The corpus: sentence pairs drawn from the grammar, in three splits that share no combination.
+"""The corpus: sentence pairs drawn from the grammar, in three splits that share no reserved combination.
 
 A sentence combines words: an adjective with a noun, a verb with its object, a subject with its verb. A few of these
 pairs, chosen by a checksum, are reserved for the test split and a few for validation: no training sentence contains
-them, though the training split contains their words. So the test asks whether a model has learned the grammar, not
+them, though the training split contains their words. So the test shows whether a model has learned the grammar, not
 whether it remembers phrases.
 """
 
@@ -28,13 +28,13 @@ HELD_OUT: frozenset[Link] = frozenset({("tomato", "tasty"), ("like", "cat"), ("I
 
 _TEST_PER_MILLE, _VALIDATION_PER_MILLE = 40, 25
 # Chosen among a dozen salts so that no single pair dominates the test split: the commonest has about 6 % of it. Without
-# salt "write a book" had 25 %.
+# a salt, "write a book" had 25 %.
 _SALT = "l"
 
 
 @cache
 def split_of_link(one: str, other: str) -> str:
-    """The split for which a pair of words is reserved; "train" if for none."""
+    """The split for which a pair of words is reserved; "train" if it has none."""
     if (one, other) in HELD_OUT:
         return "test"
     share = zlib.crc32(f"{_SALT}{one}+{other}".encode()) % 1000
@@ -51,7 +51,7 @@ def split_of(sentence: Piece) -> str:
 
 def draw(split: str, size: int, seed: int = 0) -> list[Pair]:
     """Draw ``size`` distinct pairs of a split; equal arguments give equal pairs on any machine. Splits are disjoint for
-    all seeds. Raises ValueError for an unknown split, or if the grammar does not have so many pairs."""
+    all seeds. Raises ValueError for an unknown split, or if the grammar has fewer pairs."""
     if split not in LARGEST:
         raise ValueError(f"draw: unknown split {split!r}; choose from {', '.join(LARGEST)}")
     if not 0 <= size <= LARGEST[split]:

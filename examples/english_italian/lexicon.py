@@ -1,6 +1,6 @@
 """The words of the corpus, from words.toml: nouns, adjectives, verbs, places and names in both languages.
 
-Each English word has one Italian word and each Italian word one English, so that translations are unambiguous. Kinds
+Each English word has one Italian word and vice versa, so that translations are unambiguous. Kinds
 (person, food, vehicle, ...) keep sentences sensible: a verb lists the kinds of its objects, an adjective the kinds of
 nouns that it describes.
 """
@@ -38,7 +38,7 @@ class Noun:
 
 @dataclass(frozen=True, eq=False)
 class Adjective:
-    """An adjective. Its valence determines the reasons that people give ("because it is tasty")."""
+    """An adjective. Its valence determines the reasons people give ("because it is tasty")."""
 
     english: str
     italian: dict[tuple[Gender, bool], str]  # its forms by (gender, plural)

@@ -1,7 +1,7 @@
 """Spelling and inflection: how a word changes with gender, number, person and the adjacent word.
 
 Everything here is a rule of English or Italian; the words, including irregular ones, are in `lexicon`. Italian persons
-are numbered 0 io, 1 tu, 2 lui/lei, 3 noi, 4 loro: the corpus does not have voi, because English "you" is always
+are numbered 0 io, 1 tu, 2 lui/lei, 3 noi, 4 loro: the corpus does not use voi, because English "you" is always
 translated as tu.
 """
 
@@ -102,7 +102,7 @@ def present(infinitive: str, isc: bool = False) -> Forms:
     stem, ending = infinitive[:-3], infinitive[-3:]
     soft = stem
     if ending == "are" and stem[-1] in "cg":
-        soft = stem + "h"  # cerchi, cerchiamo: h keeps the hard sound before i
+        soft = stem + "h"  # cerchi, cerchiamo: the h keeps the sound hard before i
     elif ending == "are" and stem[-1] == "i":
         soft = stem[:-1]  # mangi, mangiamo: one i is enough
     one, two, three, four, last = _PRESENT["isc" if isc else ending]

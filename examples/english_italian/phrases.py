@@ -1,4 +1,4 @@
-"""Phrases: a noun with its determiner and adjective, a pronoun, or a name, in both languages at once.
+"""Phrases: a noun with its determiner and adjective, a pronoun, or a name, in both languages in parallel.
 
 Nothing here is random: `speaker` chooses, and this module phrases it correctly.
 
@@ -159,7 +159,7 @@ def noun_phrase(determiner: str, noun: Noun, plural: bool = False, adjective: Ad
 
 
 def _core(noun: Noun, plural: bool, gender: Gender, adjective: Adjective | None) -> tuple[str, str]:
-    """Noun and adjective without determiner. Only bello precedes its noun (un bel gatto)."""
+    """The noun and adjective without a determiner. Only bello precedes its noun (un bel gatto)."""
     english = noun.english_plural if plural else noun.english
     italian = noun.italian_plural if plural else noun.italian
     if adjective is None:

@@ -26,7 +26,7 @@ PUBLIC = frozenset(
 
 _BELLO = ADJECTIVES["beautiful"]
 DESCRIBED = {
-    noun: (*fitting, *(_BELLO,) * (_BELLO in fitting))  # twice: it has more forms than any other adjective
+    noun: (*fitting, *(_BELLO,) * (_BELLO in fitting))  # twice, since it has more forms than any other adjective
     for noun in NOUNS.values()
     for fitting in (adjectives(noun),)
 }
@@ -67,7 +67,7 @@ class Speaker(random.Random):
     """A random generator that chooses words; it has no other state."""
 
     def pick(self, options: Sequence[T]) -> T:
-        """One of `options`, like `choice` but faster."""
+        """One of `options`, like `choice`, but faster."""
         return options[int(self.random() * len(options))]
 
     def chance(self, probability: float) -> bool:
@@ -122,7 +122,7 @@ class Speaker(random.Random):
         return self.relative() if x < 0.87 else self.person()
 
     def women(self) -> Phrase:
-        """Several women, for the forms that are only feminine plural (andate, stanche)."""
+        """Several women, for forms that occur only in the feminine plural (andate, stanche)."""
         x = self.random()
         if x < 0.4:
             one, other = self.sample(WOMEN, 2)

@@ -19,7 +19,7 @@ def jacobian_norms(model: Model, x: Tensor) -> Floats:
 
     The 2-norm is a matrix's largest singular value. The model processes as many copies of the sequence as the output
     has elements, as a batch. The gradient of element i of the i-th copy's last output is then row i of the Jacobian for
-    each input, so that a single backward pass computes all of them.
+    each input, so that a single backward pass computes all rows.
     """
     with mg.no_grad():
         width = model(x[None]).shape[-1]

@@ -17,7 +17,7 @@ LENGTHS = (5, 20, 80)
 UPDATES = 600
 SHOWN = (1, *range(10, DISTANCE + 1, 10))  # distances that charts show
 TOLERANCE = 0.1  # relative tolerance of the slope
-LEVEL = 1e-3  # a smaller slope counts as level: it changes by a fifth over 200 steps
+LEVEL = 1e-3  # a smaller slope counts as level: it means a change of a fifth over 200 steps
 MOST_ORDERS = 2.0
 
 
@@ -59,7 +59,7 @@ def _chain(measured: Measurements) -> Chart:
 
 
 def _lines(several: Sequence[Measured]) -> tuple[Series, ...]:
-    """Norms over the distance as dots, and the theory as a line of the same colour."""
+    """Norms over the distance as dots, and the theory as a line in the same colour."""
     pairs = [(one, one.network.name) for one in several]
     return (
         *(Series(name, SHOWN, one.norms[list(SHOWN)].tolist(), joined=False) for one, name in pairs),
@@ -153,7 +153,7 @@ def _clipping(free: cliff.Descent, clipped: cliff.Descent) -> Fields:
 
 
 def _steps_at_the_cliff(*descents: cliff.Descent) -> Steps:
-    """The same gradient with and without clipping, and the result of the step."""
+    """The gradient at the cliff with and without clipping, and the result of the step."""
     rows = []
     for name, descent in zip(("not clipped", "clipped"), descents, strict=True):
         at = descent.cliff

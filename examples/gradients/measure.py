@@ -16,7 +16,7 @@ from .distance import chain_of_products, jacobian_norms
 from .networks import REST, WIDTH, Network, gru, lstm, rnn, transformer
 
 DISTANCE = 200
-FACTORS = (0.9, 1.0, 1.1)  # of the chain of products, and radii of the RNN
+FACTORS = (0.9, 1.0, 1.1)  # of the chain of products; radii of the RNN
 SIZES = (REST, 0.01, 0.1, 1.0)  # of the exploding RNN's inputs
 BIASES = (0.0, 1.0, 2.0)  # of the gates that keep the state
 
@@ -83,7 +83,7 @@ def measure(seed: int) -> Measurements:
 
 
 def _measured(make: Callable[[], Network], size: float, seed: int) -> Measured:
-    """The same seed gives the same weights and inputs, except for the size of the inputs."""
+    """A network's norms. Equal seeds give equal weights and inputs, except for the size of the inputs."""
     mg.manual_seed(seed)
     network = make()
     x = size * mg.randn(DISTANCE + 1, WIDTH, dtype=mg.float64)

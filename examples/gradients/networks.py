@@ -1,8 +1,8 @@
 """The networks whose gradients are measured, before training, each with its theoretical rate.
 
-Near the state 0 a recurrent network is linear: h' = J h, and the gradient over k steps is Jᵏ. Asymptotically each step
+Near the state 0 a recurrent network is linear: h' = J h, and the gradient over k steps is Jᵏ. Asymptotically, each step
 multiplies its norm by the spectral radius of J (Gelfand's formula); with orthogonal recurrent matrices, whose powers do
-not stretch, from the start.
+not stretch, it does so from the start.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def rnn(radius: float) -> Network:
 
 def lstm(bias: float) -> Network:
     """Hochreiter & Schmidhuber 1997, with forget gates (Gers et al. 2000) of a given bias. At rest the input and output
-    gates are ½ and the state changes by c' = σ(b) c + ½ · U_c (½ c), so that J = σ(b) I + ¼ U_c. The factor of the
-    other recurrent matrices is 0 there."""
+    gates are ½ and the state changes by c' = σ(b) c + ½ · U_c (½ c), so that J = σ(b) I + ¼ U_c. There, the other
+    recurrent matrices have a factor of 0."""
     layer = nn.LSTM(WIDTH, WIDTH, batch_first=True, dtype=mg.float64)
     _, forget, candidate, _ = _prepare(layer)
     layer.bias_ih_l0.data[forget] = bias

@@ -1,8 +1,8 @@
 """Two tasks that require memory: the adding problem and the copying task, of any length.
 
 Adding is the problem of Hochreiter and Schmidhuber 1997, "Long short-term memory", section 5.4; Arjovsky, Shah and
-Bengio 2016, "Unitary evolution recurrent neural networks", section 4, have both. Every batch draws new sequences, so
-that training never runs out of them.
+Bengio 2016, "Unitary evolution recurrent neural networks", section 4, use both. Every batch draws new sequences, so
+that training never runs out of sequences.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from minigrad.nn import functional as F
 
 Random = np.random.Generator
 Batch = tuple[Tensor, Tensor]  # inputs (B, T, D), and targets
-SYMBOLS, ALPHABET = 3, 8  # of the copying task: the number of symbols to copy, and of their kinds
+SYMBOLS, ALPHABET = 3, 8  # of the copying task: the number of symbols to copy, and the number of their kinds
 BLANK, SIGN = 0, ALPHABET + 1
 
 
 class Task(ABC):
-    """A task of some length, with dependencies over long distances."""
+    """A task of a given length, with dependencies over long distances."""
 
     name: ClassVar[str]
     inputs: ClassVar[int]  # the width of a network for it
     outputs: ClassVar[int]  # the width of its output
     up: ClassVar[str]  # what ``score`` measures
     guess: ClassVar[float]  # the score of a network that remembers nothing
-    more: ClassVar[int] = 0  # extra steps besides its length
+    more: ClassVar[int] = 0  # steps in addition to its length
 
     def __init__(self, length: int) -> None:
         self.length = length
@@ -42,7 +42,7 @@ class Task(ABC):
 
     @abstractmethod
     def draw(self, random: Random, count: int) -> Batch:
-        """Draw so many sequences."""
+        """Draw ``count`` sequences."""
 
     @abstractmethod
     def loss(self, model: nn.Module, batch: Batch) -> tuple[Tensor, float]:

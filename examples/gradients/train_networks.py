@@ -16,7 +16,7 @@ from minigrad_models.training.update import update
 
 from .sequences import TASKS, Task
 
-BATCH, HELD_OUT = 64, 256  # sequences of an update, and of an evaluation
+BATCH, HELD_OUT = 64, 256  # sequences in an update, and in an evaluation
 EVERY = 50  # updates between evaluations
 CLIP = 1.0
 RATE = 0.01
@@ -28,7 +28,7 @@ class Recurrent(nn.Module):
     def __init__(self, layer: nn.RNN | nn.LSTM | nn.GRU, outputs: int) -> None:
         super().__init__()
         self.layer, self.out = layer, nn.Linear(layer.hidden_size, outputs)
-        if isinstance(layer, nn.LSTM):  # forget bias 1; the sum of the two counts
+        if isinstance(layer, nn.LSTM):  # forget bias 1: only the sum of the two biases counts
             forget = slice(layer.hidden_size, 2 * layer.hidden_size)
             layer.bias_ih_l0.data[forget], layer.bias_hh_l0.data[forget] = 1.0, 0.0
 
@@ -71,7 +71,7 @@ class Trained:
     task: type[Task]
     network: str
     length: int  # of the task
-    updates: int  # until the task was solved, or all of them
+    updates: int  # until the task was solved, or all updates
     score: float  # on held-out sequences
     solved: bool
 

@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def make(name: str, run: Path = DEFAULT_RUN) -> Lesson:
-    """Compute a lesson. Raises KeyError for an unknown lesson, FileNotFoundError if the run that it needs is
+    """Compute a lesson. Raises KeyError for an unknown lesson, FileNotFoundError if the lesson's run is
     missing."""
     module = import_module(f".{LESSONS[name][0]}", __package__)
     lesson: Callable[..., Lesson] = module.lesson

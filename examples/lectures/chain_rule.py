@@ -1,7 +1,7 @@
 """The chain rule as a product that vanishes or explodes: two steps by hand, then chains of ten.
 
 The backward pass multiplies one derivative for each step (Rumelhart, Hinton and Williams 1986). In a deep chain the
-product vanishes if the derivatives are below 1, and explodes if they are above (Hochreiter 1991; Bengio, Simard and
+product vanishes if the derivatives are below 1, and explodes if they exceed 1 (Hochreiter 1991; Bengio, Simard and
 Frasconi 1994). minigrad's engine computes all gradients.
 """
 
@@ -42,11 +42,11 @@ class Chain(NamedTuple):
 
     values: Array  # h (n + 1)
     gradients: Array  # ∂hₙ/∂hₜ (n + 1), from one backward pass; the last is 1
-    slopes: Array  # ∂hₜ₊₁/∂hₜ (n), each from a backward pass of only its step
+    slopes: Array  # ∂hₜ₊₁/∂hₜ (n), each from a backward pass through only its step
 
 
 def follow(step: Callable[[Tensor], Tensor], start: float, steps: int = STEPS) -> Chain:
-    """Take so many steps, then compute all gradients in one backward pass."""
+    """Take ``steps`` steps, then compute all gradients in one backward pass."""
     values = [mg.tensor(start, dtype=mg.float64, requires_grad=True)]
     slopes = []
     for _ in range(steps):
@@ -58,7 +58,7 @@ def follow(step: Callable[[Tensor], Tensor], start: float, steps: int = STEPS) -
 
 
 def times(factor: float) -> Chain:
-    """A chain of one of the BENT steps."""
+    """A chain of steps that multiply by one factor."""
     return follow(lambda h: factor * h, 1.0)
 
 
@@ -106,7 +106,7 @@ def _two_steps() -> Fields:
 
 def _value(value: Value) -> str:
     """A scalar of a recorded backward pass."""
-    assert value.table is not None  # a scalar is kept whole
+    assert value.table is not None  # a scalar is never abridged
     return f"{value.table[0][0]:g}"
 
 

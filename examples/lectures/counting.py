@@ -1,4 +1,4 @@
-"""Three kinds of positions added to "your python code is gorgeous": counted, as fractions of the length, as sines.
+"""Three kinds of positions added to "your python code is gorgeous": counts, fractions of the length, and sines.
 
 The words' vectors of six numbers are drawn at random, with mean 0 and variance 1, like embeddings before training, and
 rounded to one digit. The sines are from Vaswani et al. 2017, section 3.5.
@@ -57,7 +57,7 @@ def step(positions: Positions, length: int) -> float:
 
 
 def share(positions: Positions, place: int, length: int = 1000) -> float:
-    """How much of the sum is the word: |x|² / (|x|² + |p|²) at one position, averaged over our words."""
+    """The word's share of the sum: |x|² / (|x|² + |p|²) at one position, averaged over our words."""
     x, p = words().norm(dim=-1) ** 2, positions(length)[place].norm() ** 2
     return float((x / (x + p)).mean())
 

@@ -1,8 +1,8 @@
 """Attention as a soft dictionary: d[q] by equality, by the best match, and by a softmax of K q.
 
-The keys are the four points of the compass, the values the temperatures of the winds from there; both are invented. A
+The keys are the four points of the compass, the values the temperatures of the winds from them; all are invented. A
 query is any direction, so that the three kinds of look-up can be drawn over its angle. Attention is the third kind,
-for many queries at once (Vaswani et al. 2017, section 3.2).
+for many queries in parallel (Vaswani et al. 2017, section 3.2).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ..lesson.markdown import Fields, told
 WINDS = {"north": 2, "east": 12, "south": 28, "west": 16}  # degrees Celsius
 NAMES = tuple(WINDS)
 KEYS = ((0, 1), (1, 0), (0, -1), (-1, 0))  # to the east, to the north
-ANGLE = 30.0  # of the query that is looked up: degrees clockwise from north
+ANGLE = 30.0  # of the query: degrees clockwise from north
 AXES = ("to the east", "to the north")
 SCALES = (64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.0)  # of the slider
 START = 4  # the index of scale 4
 SCALE = SCALES[START]
-ANGLES = np.arange(0.0, 361.0, 10.0)  # of the curves; at none of them two keys fit equally well
+ANGLES = np.arange(0.0, 361.0, 10.0)  # of the curves; at none of these do two keys match equally well
 
 
 def keys() -> Tensor:
@@ -62,7 +62,7 @@ def by_softmax(query: Tensor, scale: float = SCALE) -> Tensor:
 
 
 def slope(angle: float, scale: float) -> float:
-    """The derivative of the result by the direction, in degrees Celsius per degree, from the engine."""
+    """The derivative of the result with respect to the direction, in degrees Celsius per degree, from the engine."""
     turned = mg.tensor([angle], dtype=mg.float64, requires_grad=True)
     (gradient,) = mg.autograd.grad((by_softmax(direction(turned), scale) @ values()).sum(), turned)
     return float(gradient[0])

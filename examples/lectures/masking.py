@@ -26,7 +26,7 @@ from ..lesson.markdown import Fields, told
 SENTENCE = "Your cat is a lovely cat that sleeps all day on the warm stones beside my window in the sun"
 SHORT = ("Your", "cat", "is", "a", "lovely", "cat")
 OTHERS = "I like tomatoes and python code but dogs are gorgeous friends"  # more words to draw from
-CHOSEN, MASKED, RANDOM = 0.15, 0.8, 0.1  # of all tokens; of the chosen
+CHOSEN, MASKED, RANDOM = 0.15, 0.8, 0.1  # the first of all tokens, the others of the chosen tokens
 MASK, CLS, SEP, BOS = "[MASK]", "[CLS]", "[SEP]", "[BOS]"
 WORDS = tuple(SENTENCE.split())
 COUNT = len(WORDS)
@@ -54,7 +54,7 @@ def ids(words: Sequence[str]) -> Tensor:
 def bert(words: Tensor, generator: mg.Generator) -> Exercise:
     """BERT's exercise for sentences (B, T): [CLS], the words with some of them hidden, [SEP]. It selects 15 % of a
     sentence's words, at least one. A selected word is replaced by [MASK] with a probability of 80 %, by a random word
-    with 10 %, and left unchanged with 10 %. The targets are the selected words."""
+    with 10 %, and stays unchanged with 10 %. The targets are the selected words."""
     b, t = words.shape
     count = max(1, round(CHOSEN * t))
     order = mg.rand(b, t, generator=generator).argsort(-1).argsort(-1)  # the rank of each position
@@ -130,7 +130,7 @@ def losses(network: Network, exercise: Exercise, causal: bool) -> Losses:
 
 
 def shares() -> dict[str, float]:
-    """The fates of the words of many sentences, as shares of all."""
+    """The fates of the words in many sentences, as shares of all words."""
     words = ids(WORDS).expand(SENTENCES, COUNT)
     exercise = bert(words, mg.Generator().manual_seed(SEED))
     read, targets = exercise.read[:, 1:-1].numpy(), exercise.targets[:, 1:-1].numpy()
@@ -141,7 +141,7 @@ def shares() -> dict[str, float]:
 
 
 def expected() -> tuple[float, ...]:
-    """The shares that the rule gives. A random word may be equal to the original."""
+    """The shares that follow from the rule. A random word may equal the original."""
     same, selected = 1 / (SIZE - FIRST), HIDDEN / COUNT
     unchanged = 1 - MASKED - RANDOM
     return 1 - selected, selected * MASKED, selected * RANDOM * (1 - same), selected * (unchanged + RANDOM * same)
@@ -168,7 +168,7 @@ def lesson() -> Lesson:
 
 
 def _names(row: Tensor) -> list[str]:
-    """The words of ids; "" for a target without a loss."""
+    """The words with these ids; "" for a target without a loss."""
     return ["" if i == NONE else VOCABULARY[i] for i in row.tolist()]
 
 
@@ -181,7 +181,7 @@ def _fates(exercise: Exercise) -> list[str]:
 
 
 def _telling(samples: Sequence[Exercise]) -> int:
-    """The first draw with most kinds of fates."""
+    """The first draw with the most kinds of fates."""
     return max(range(len(samples)), key=lambda n: (len(set(_fates(samples[n]))), -n))
 
 

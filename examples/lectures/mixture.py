@@ -1,6 +1,6 @@
 """The attention matrix of "Your cat is a lovely cat", times V: each row of the result is a mixture of V's rows.
 
-Matrix and values are from a head of the lesson on multi-head attention, a real module before training.
+The matrix and the values are from a head in the lesson on multi-head attention, a real module before training.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def matrices(weights: Tensor) -> dict[str, Tensor]:
 
 
 def causal(weights: Tensor) -> Tensor:
-    """The same scores under a causal mask: the remaining weights of each row, divided by their sum."""
+    """The same scores under a causal mask: the remaining weights in each row, divided by their sum."""
     left = weights.tril()
     return left / left.sum(-1, keepdim=True)
 

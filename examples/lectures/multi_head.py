@@ -31,7 +31,7 @@ class Attended(NamedTuple):
     """Every intermediate result: B = 1, T = 6, D = 512, H = 4, Dh = 128."""
 
     ids: Tensor  # (B, T)
-    words: Tensor  # (B, T, D): only embeddings
+    words: Tensor  # (B, T, D): the embeddings only
     x: Tensor  # (B, T, D): with positions
     query: Tensor  # (B, T, D)
     queries: Tensor  # (B, H, T, Dh)
@@ -69,7 +69,7 @@ def attend(words: tuple[str, ...] = WORDS) -> Attended:
 
 
 def initialise_all(module: nn.Module) -> None:
-    """Initialize like the transformer; a vocabulary without padding has no row of zeros."""
+    """Initialize as the transformer does; a vocabulary without padding has no row of zeros."""
     if isinstance(module, nn.Embedding):
         nn.init.normal_(module.weight, std=D**-0.5)
     else:

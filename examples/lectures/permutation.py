@@ -46,8 +46,8 @@ def layers() -> Layers:
 
 @mg.no_grad()
 def run(model: Layers, order: Order, positions: bool = False, causal: bool = False) -> Tensor:
-    """The results (T, D) for the words in an order. With ``positions`` each word has the sines of its position in that
-    order; with ``causal`` it sees only itself and earlier words."""
+    """The results (T, D) for the words in an order. With ``positions``, each word has the sines of its position in that
+    order; with ``causal``, it sees only itself and earlier words."""
     x = model.x[list(order)][None]  # (1, T, D)
     if positions:
         x = x + sines(len(order))
@@ -93,7 +93,7 @@ def _permuted(model: Layers) -> Fields:
 
 
 def _pairs(model: Layers, positions: bool) -> Choice:
-    """A choice of the shown orders."""
+    """A choice among the displayed orders."""
     equations = [_pair(model, order, positions) for order in SHOWN]
     return Choice("order", [_written(order) for order in SHOWN], equations)
 

@@ -1,7 +1,7 @@
 """Why attention divides by √d: the variance of a dot product, measured over the width d.
 
 If the elements of q and k are independent, with mean 0 and variance 1, q · k has variance d (Vaswani et al.
-2017, footnote 4). It also measures the effect on the softmax and its gradient.
+2017, footnote 4). The lesson also measures the effect on the softmax and its gradient.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..lesson.blocks import Chart, Lesson, Series
 from ..lesson.markdown import told
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-PAIRS = 4096  # of queries and keys, at each width
+PAIRS = 4096  # query-key pairs at each width
 KEYS = 16  # keys per query
 SEED = 0
 

@@ -3,9 +3,9 @@
 softmax(Q Kᵀ / √d) V (Vaswani et al. 2017, equation 1), with d = 2.
 
 Where Q and K come from: the lectures' Q Kᵀ is known, to two digits. Its determinant is exactly 0, as required for a
-product of width 2, and so there are factors that give it exactly, not only rounded. Among these, only one pair (up to
+product of width 2, and so there are factors whose product is exact, not only rounded. Among these, only one pair (up to
 the order of its dimensions) has a single digit after the decimal point, no negative number, and none of 6 or more; we
-use it (tests search for it). V is our choice, and so are the matrices that produce the three.
+use it (tests search for it). V is our choice, and so are the matrices that produce Q, K and V.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Looked(NamedTuple):
     words: list[str]  # of the source, including its end
     target: list[str]  # the translation's words, including its end
     self_attention: Array  # (layers, heads, S, S) by words; rows sum to 1
-    cross_attention: Array  # (layers, heads, T, S), the same for the translation's words
+    cross_attention: Array  # (layers, heads, T, S), likewise for the translation's words
     translation: str  # the text
     notes: list[str]  # the tokenizer's notes on the sentence
 
@@ -60,8 +60,8 @@ def look(translator: Translator, sentence: str) -> Looked:
 
 
 def by_word(weights: Array, rows: Sequence[list[int]], columns: Sequence[list[int]]) -> Array:
-    """Weights by token (…, T, S) as weights by word: summed over the tokens of the word that receives attention, and
-    averaged over the tokens of the word that attends."""
+    """Weights by token (…, T, S) as weights by word: summed over the tokens of the attended word, and averaged
+    over the tokens of the attending word."""
     summed = np.stack([weights[..., tokens].sum(-1) for tokens in columns], -1)
     return np.stack([summed[..., tokens, :].mean(-2) for tokens in rows], -2)
 

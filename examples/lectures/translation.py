@@ -2,7 +2,7 @@
 
 The model is from models/transformer.py (Vaswani et al. 2017), small enough to learn eight pairs in a second. Training
 reads the right words and predicts all next words in one pass (teacher forcing: Williams and Zipser 1989); inference
-reads the words that it has written itself, one pass for each.
+reads the words that it has written itself, in one pass per word.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PAIRS = {
     "I like cats very much": "Mi piacciono molto i gatti",
 }
 SEED, UPDATES, RATE = 0, 60, 5e-3
-LOOKS = (0, 5, 10, 15, 20, 30, 40, 60)  # numbers of updates after which the model is recorded
+LOOKS = (0, 5, 10, 15, 20, 30, 40, 60)  # the model is recorded after these numbers of updates
 NAMES = {PAD: "PAD", BOS: "SOS", EOS: "EOS"}
 MOST = 10  # tokens of a translation
 
@@ -48,12 +48,12 @@ MOST = 10  # tokens of a translation
 class Look(NamedTuple):
     """The model after some updates."""
 
-    probabilities: Array  # of each word of the vocabulary at each position, after the right words (T, V)
+    probabilities: Array  # of each word in the vocabulary at each position, after the right words (T, V)
     text: str  # its own output
 
 
 class Trained(NamedTuple):
-    """The model after all updates; ``losses`` has the mean loss of each update."""
+    """The model after all updates; ``losses`` contains the mean loss of each update."""
 
     model: Transformer
     english: WordTokenizer
@@ -122,7 +122,7 @@ def teacher_forced(trained: Trained) -> Tensor:
 
 @mg.no_grad()
 def write(trained: Trained, sentence: str = SENTENCE) -> list[Written]:
-    """The steps of inference: the encoder once, then the decoder for each token until EOS, always the likeliest."""
+    """The steps of inference: the encoder once, then the decoder once per token, always the likeliest, until EOS."""
     model = trained.model
     memory, mask = model.encode(mg.tensor([[*trained.english.encode(sentence), EOS]]))
     output, steps = [BOS], list[Written]()
@@ -258,7 +258,7 @@ def _inference(trained: Trained) -> Fields:
 
 
 def passes(trained: Trained, work: Callable[[Trained], object]) -> tuple[int, int]:
-    """How often encoder and decoder run: the calls of their first layers."""
+    """How often the encoder and the decoder run: the calls of their first layers."""
     calls: Counter[nn.Module] = Counter()
 
     def count(layer: nn.Module, *_: object) -> None:

@@ -42,7 +42,7 @@ class Text(Plain):
 
 @dataclass(frozen=True)
 class Mark:
-    """The source of a cell (i, j) of a result in another matrix."""
+    """Where another matrix contains the source of a result's cell (i, j)."""
 
     matrix: str
     part: Literal["row", "column", "cell"]  # its row i, its column j, or its cell (i, j)
@@ -142,14 +142,14 @@ class Series:
     name: str
     x: Sequence[float]
     y: Sequence[float]
-    dashed: bool = False  # theory, not a measurement
+    dashed: bool = False  # theory, rather than a measurement
     like: str = ""  # a series whose colour it shares; it gets no label or numbers
-    joined: bool = True  # a line connects the points; else each is a dot
+    joined: bool = True  # a line connects the points; otherwise each is a dot
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines over numbers. A logarithmic axis omits numbers without a logarithm."""
+    """A chart of lines. A logarithmic axis omits numbers without a logarithm."""
 
     title: str
     across: str
@@ -160,7 +160,7 @@ class Chart:
     digits: int | None = 3  # after the decimal point; None: three significant digits
 
     def colours(self) -> list[int]:
-        """The index of each series' colour. Raises ValueError if a series is like a missing one."""
+        """The index of each series' colour. Raises ValueError if ``like`` names a missing series."""
         names = [series.name for series in self.series if not series.like]
         if unknown := [s.like for s in self.series if s.like and s.like not in names]:
             raise ValueError(f"the chart {self.title} has no series {unknown[0]!r}: it has {', '.join(names)}")
@@ -216,7 +216,7 @@ class Line(Plain):
 
 @dataclass(frozen=True)
 class Choice(Plain):
-    """A choice of options, from a list or with a slider (``slider``); plain text has only the option at ``start``."""
+    """A choice of options, from a list or with a slider (``slider``); plain text shows only the option at ``start``."""
 
     label: str
     names: Sequence[str]
@@ -239,7 +239,7 @@ class Checked(Plain):
 
 @dataclass(frozen=True)
 class Positions:
-    """The page of ``positional_encoding`` within a lesson; in plain text its table."""
+    """The page of ``positional_encoding`` within a lesson; in plain text, its table."""
 
     view: Any  # a PositionalEncoding
 
@@ -264,7 +264,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Small pictures in rows; plain text has only the title."""
+    """Small pictures in rows; plain text shows only the title."""
 
     title: str
     pictures: Sequence[Picture]
@@ -273,7 +273,7 @@ class Pictures:
     side: int = 8  # of a number's square, in pixels
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js. The largest number of all pictures has the full colour."""
+        """For assets/lecture.js. The largest number in all pictures has the full colour."""
         arrays = [one.array for one in self.pictures]
         most = max(float(np.abs(array[np.isfinite(array)]).max(initial=0)) for array in arrays)
         pictures = [
@@ -369,7 +369,7 @@ class Lesson(View):
         return f"<{self.title}: a worked example of {len(self.sections)} parts; .show() or .save('x.html')>"
 
     def _drawn(self) -> str:
-        with suppress(ImportError):  # of the library that draws charts
+        with suppress(ImportError):  # from the library that draws charts
             return "" if self.picture is None else self.picture.svg()
         return ""
 
@@ -384,7 +384,7 @@ def two_dimensions(values: Tensor | Array, name: str) -> Array:
 
 class Number(float):
     """A number in the format of books: 1.20 (the default), −0.50, −∞, 15 %; a zero has no sign. A "(" before the format
-    puts negative numbers into brackets, for sums and products."""
+    encloses negative numbers in brackets, for sums and products."""
 
     def __format__(self, form: str) -> str:
         shape = form.removeprefix("(") or ".2f"
@@ -448,7 +448,7 @@ def times(left: Matrix, right: Matrix, name: str, digits: int = 2, **more: Any) 
 
 
 def softmax_told(scores: Array, digits: int = 2, result: int = 2) -> Callable[[int, int], str]:
-    """Explains cell (i, j) of the softmax over each row."""
+    """Explains cell (i, j) of a softmax over each row."""
 
     def how(i: int, j: int) -> str:
         row = np.exp(scores[i].astype(np.float64))

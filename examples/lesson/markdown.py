@@ -17,7 +17,7 @@
     - {positive}: the sum is positive
 
 A field in braces is a constant of the program, or a computed value. A field that is a whole paragraph inserts blocks:
-one, several, or none. Before a claim it states whether the claim holds. A section with a field that is None is omitted.
+one, several, or none. Before a claim, it states whether it is true. A section with a field that is None is omitted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Books(Formatter):
 
 def told(program: Fields, *, name: str = "", picture: Chart | None = None, **fields: Any) -> Lesson:
     """The lesson whose text is next to a program, in a file with the same name and the suffix .md; ``program`` is its
-    ``globals()``. The lesson's name is by default the file's. Raises KeyError for a field that is missing here,
+    ``globals()``. By default, the lesson's name is the file's. Raises KeyError for a field that is missing here,
     ValueError for a field that is missing in the text."""
     head = _text(program)[0]
     previous = _names(head)

@@ -11,7 +11,7 @@ from minigrad_models.viz.texts import label
 from . import blocks
 
 WIDE = 100  # columns of text
-POSITIONS = 8  # of a positional encoding; also the number of its dimensions
+POSITIONS = 8  # of a positional encoding; also the number of dimensions
 
 
 def plain(lesson: blocks.Lesson) -> str:
@@ -53,7 +53,7 @@ def _paragraph(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """The text without characters that move a terminal's cursor or change its colours."""
+    """The text without the characters that move a terminal's cursor or change its colours."""
     return "".join("�" if unicodedata.category(c) in ("Cc", "Cs") and c != "\n" else c for c in text)
 
 
@@ -92,7 +92,7 @@ def _matrix(matrix: blocks.Matrix) -> list[str]:
 
 
 def _told(lines: Sequence[str], parts: Sequence[blocks.Matrix | str]) -> str:
-    """Lines, followed by the example of each matrix."""
+    """Lines, followed by each matrix's example."""
     examples = [part.told_example() for part in parts if isinstance(part, blocks.Matrix)]
     return "\n".join([*(line.rstrip() for line in lines), *(_paragraph(text) for text in examples if text)])
 

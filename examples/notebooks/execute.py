@@ -2,9 +2,9 @@
 
     python -m examples.notebooks.execute [NAME ...]
 
-In JupyterLab a picture is an interactive page. Stored, these would be megabytes that GitHub does not show: so only the
-drawing remains, as SVG, and as PNG for JupyterLab, which does not show SVGs of untrusted notebooks. Pages and widgets
-are removed.
+In JupyterLab, a picture is an interactive page. Stored pages would take megabytes, and GitHub does not show them. So
+only the drawing remains, as SVG, and as PNG for JupyterLab, which does not show SVGs in untrusted notebooks. Pages and
+widgets are removed.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _stored(output: Any) -> Any:
 
 
 def small(svg: str) -> bytes:
-    """A drawing as PNG with few colours, and so few bytes. Raises ImportError if Pillow is missing."""
+    """A drawing as a PNG with few colours, and so few bytes. Raises ImportError if Pillow is missing."""
     try:
         from PIL import Image
     except ImportError as error:

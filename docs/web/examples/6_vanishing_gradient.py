@@ -9,7 +9,7 @@ from minigrad.viz.vector import Drawing
 
 DEPTH, WIDTH = 10, 16
 x = mg.randn(64, WIDTH)
-norms = {}  # of the gradient of each layer's weight, by activation
+norms = {}  # of each layer's weight gradient, by activation
 
 
 def deep(activation):

@@ -1,6 +1,6 @@
 """Run by the browser's own Python (docs/web/node.mjs): pytest on the checkout's tests, and minigrad from its pack.
 
-A test that needs something that WebAssembly lacks, or a missing package, is skipped with the system's own message; all
+A test that needs a missing package, or something that WebAssembly lacks, is skipped with the system's own message; all
 other errors are failures.
 """
 
@@ -18,16 +18,16 @@ with zipfile.ZipFile("/packs/pytest.zip") as archive:
     archive.extractall(PACKAGES)
 os.chdir("/checkout")
 
-import pytest  # noqa: E402, it has just been unpacked
+import pytest  # noqa: E402, pytest has just been unpacked
 
-import minigrad  # noqa: E402, F401, the pack's, before pytest finds the checkout's
+import minigrad  # noqa: E402, F401, from the pack, before pytest finds the checkout's
 
 
 class Platform:
     """A plugin that skips tests that the platform cannot run."""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Unmark whole files that compare with PyTorch: here only the tests that actually import it are skipped."""
+        """Unmark whole files that compare with PyTorch: here, only tests that actually import PyTorch are skipped."""
         for node in {node for item in items for node in item.listchain()}:
             node.own_markers[:] = [mark for mark in node.own_markers if mark.name != "parity"]
 
@@ -43,7 +43,7 @@ class Platform:
 
 
 def skipped(report: Any, call: Any, path: str) -> Any:
-    """The report of a call, marked as skipped if the platform refused it."""
+    """The report of a call, marked as skipped if the platform cannot run it."""
     if report.failed and call.excinfo is not None and (reason := refusal(call.excinfo.value)):
         report.outcome, report.longrepr = "skipped", (path, 0, f"Skipped: {reason}")
     return report

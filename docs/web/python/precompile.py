@@ -1,7 +1,7 @@
 """Run by the browser's own Python (docs/web/node.mjs): adds the bytecode of the first import to each pack.
 
-The archives that it writes are not compressed: they are compressed for transport, and unpack fast. For the standard
-library and NumPy, only the bytecode is kept.
+The archives that it writes are not compressed: they are compressed for transport, and unpack fast. The standard
+library and NumPy keep only their bytecode.
 """
 
 import io
@@ -23,7 +23,7 @@ LEFT_OUT += ("turtledemo", "venv", "wsgiref", "xmlrpc")
 
 
 def compiled(source: bytes, name: str, level: int = 0) -> bytes:
-    """The bytecode of a file, which appears as ``name`` in tracebacks; level 2 is without docstrings."""
+    """The bytecode of a file, which appears as ``name`` in tracebacks; level 2 omits docstrings."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "source.py"
         file.write_bytes(source)

@@ -47,7 +47,7 @@ class Cell {
     return this.editor ? this.editor.text : this.original;
   }
 
-  /** Replace the block by an editor. */
+  /** Replace the block with an editor. */
   async edit() {
     if (this.editor) return this.editor;
     const { createEditor } = await import("./editor.js");
@@ -74,7 +74,7 @@ class Cell {
     }
   }
 
-  /** Run it, after earlier blocks that have not run: a page's programs depend on each other. */
+  /** Run the cell after all earlier blocks that have not run: a page's programs depend on each other. */
   async run() {
     if (current) return null;
     for (const before of cells.slice(0, cells.indexOf(this))) {

@@ -2,7 +2,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [480, 160, 76, 18];
-const MOST = 600; // points; beyond that, every second is dropped
+const MOST = 600; // points; beyond that, every second point is dropped
 
 const made = (tag, attributes, text = "") => {
   const element = document.createElementNS(SVG, tag);

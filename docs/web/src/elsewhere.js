@@ -1,4 +1,4 @@
-// Blocks that need something that a browser lacks. They have no buttons, and explain why.
+// Blocks that need something that a browser lacks: they explain what, and have no buttons.
 
 const PAGES = [
   ["docs/huggingface.html", "the package transformers"],

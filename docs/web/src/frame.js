@@ -1,5 +1,5 @@
-// Between the page and Python's worker: a document with a separate origin, without network and storage, which contains the
-// worker. Python programs ("import js") can reach only this origin, never the page's.
+// Between the page and Python's worker: a document with a separate origin, without network or storage, which contains
+// the worker. Python programs ("import js") can reach only this origin, never the page's.
 
 "use strict";
 

@@ -9,8 +9,8 @@ const ADVICE = /The module '([^']+)' is included in the Pyodide distribution[^]*
 const MOST = 400; // parts of an output to keep
 
 /**
- *An element that shows messages of a runner: `add(message)`, `error(error)`, `clear()`. `change(change)` requests a graph
- * with other numbers from Python.
+ * An element that shows a runner's messages: `add(message)`, `error(error)`, `clear()`. `change(change)` requests from
+ * Python a graph with other numbers.
  */
 export function createOutput(parent, change) {
   const element = document.createElement("div");
@@ -71,7 +71,7 @@ export function createOutput(parent, change) {
   };
 }
 
-/** Text after more is written: "\r" returns to the start of the line, as in a terminal, for progress bars. */
+/** A text after more has been written: "\r" returns to the start of the line, as in a terminal, for progress bars. */
 function written(before, more) {
   if (!more.includes("\r")) return before + more;
   const lines = (before + more).split("\n");
@@ -104,7 +104,7 @@ export function frame(html, height, title) {
   return made;
 }
 
-/** Listen to messages of a page of viz in a frame; returns a function that sends messages to it. */
+/** Listen to messages from a page of viz in a frame; returns a function that sends messages to the page. */
 function converse(made, hear) {
   const listen = ({ source, data }) => {
     if (!made.isConnected) removeEventListener("message", listen); // the output was cleared

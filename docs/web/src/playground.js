@@ -15,7 +15,7 @@ const EXPORTED = "try:\n    display\nexcept NameError:  # outside of notebooks\n
 const KEPT = "minigrad.playground"; // the browser's key for the last edited program
 const OWN = "own"; // its value in the menu
 
-/** The last edited program, also from an earlier visit; null if there is none, or the browser keeps nothing. */
+/** The last edited program, even from an earlier visit; null if there is none, or the browser stores nothing. */
 function keptProgram() {
   try {
     return localStorage.getItem(KEPT);
@@ -193,7 +193,7 @@ class Playground {
     for (const [name, code] of Object.entries(panelsOf(program))) if (this.expression[name]) this.expression[name].value = code;
   }
 
-  /** Load the link's program, which is not run; the last edited one; or the first example. */
+  /** Load the link's program, without running it; or the last edited program; or the first example. */
   async load() {
     try {
       const linked = await programOf(location.hash), program = linked ?? keptProgram();
@@ -206,7 +206,7 @@ class Playground {
     }
   }
 
-  /** Run a program or an expression, whose output goes to one panel; `fresh`: without earlier names. */
+  /** Run a program or an expression, whose output goes to one panel; `fresh` forgets earlier names. */
   async asked(name, code, what, fresh = false) {
     if (this.busy) return null;
     this.busy = true; // starting with the click: Python may still be starting

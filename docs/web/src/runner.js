@@ -43,7 +43,7 @@ async function openCache(name) {
   }
 }
 
-/** The bytes of a file. It is compressed for transport, whatever the server does, and cached unpacked, which is faster. */
+/** The bytes of a file, which is compressed for transport, whatever the server does, and cached unpacked for speed. */
 async function fetchFile({ path, sha256 }, store, count) {
   const url = new URL(path, base);
   const kept = await store?.match(url);
@@ -65,7 +65,7 @@ function frameDocument(script) {
 }
 
 /**
- * An interpreter: `run` and others send requests, one at a time, in order. Messages in between go to `listen`.
+ * An interpreter: `run` and others send requests, one at a time, in order. Messages before an answer go to `listen`.
  */
 export class Runner {
   constructor(listen = () => {}) {

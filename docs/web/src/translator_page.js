@@ -1,4 +1,4 @@
-// The translator's page from `serve`, with Python in the browser instead of the server; and some training.
+// The translator's page from `serve`, with Python in the browser instead of on a server; and some training.
 
 import { createCurve } from "./curve.js";
 import { frame } from "./output.js";

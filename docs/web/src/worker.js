@@ -66,7 +66,7 @@ async function start(flag) {
   while (waiting.length) act(waiting.shift());
 }
 
-/** Process a request of the page; errors are also answers. */
+/** Process a request from the page; errors are also answers. */
 function act(message) {
   if (interrupt) interrupt[0] = 0;
   const { type, id } = message;

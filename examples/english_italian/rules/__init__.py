@@ -1,4 +1,4 @@
-"""The sentences: a function for each kind, which draws the words and builds both languages."""
+"""The sentences: a function for each kind, which draws words and builds the sentence in both languages."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ RULES: tuple[Rule, ...] = tuple(rule for rule, weight in WEIGHTED_RULES for _ in
 
 
 def sentence(s: Speaker) -> Piece:
-    """One sentence of the language, without capital and full stop."""
+    """One sentence of the language, without a capital or a full stop."""
     return s.pick(RULES)(s)

@@ -23,7 +23,7 @@ def subject_and_quality(s: Speaker, question: bool = False) -> tuple[Phrase, Adj
 
 
 def degree_of(s: Speaker, adjective: Adjective) -> Piece:
-    """Mostly nothing, else very or (not for good qualities) too."""
+    """Usually nothing, otherwise very or (except for good qualities) too."""
     if adjective.absolute or s.chance(0.6):
         return NOTHING
     return VERY if adjective.valence == "good" else s.pick((VERY, TOO))

@@ -13,12 +13,12 @@ Rule = Callable[[Speaker], Piece]
 
 
 def verbs_named(names: str) -> tuple[Verb, ...]:
-    """The verbs of a list of names; an underscore stands for a space."""
+    """The verbs with these names; an underscore stands for a space."""
     return tuple(VERBS[name.replace("_", " ")] for name in names.split())
 
 
 def adjectives_named(names: str) -> tuple[Adjective, ...]:
-    """The adjectives of a list of names."""
+    """The adjectives with these names."""
     return tuple(ADJECTIVES[name] for name in names.split())
 
 

@@ -1,4 +1,4 @@
-"""Locations of things, destinations of people, and activities there."""
+"""Locations of things, destinations of people, and people's activities there."""
 
 from __future__ import annotations
 

@@ -29,17 +29,17 @@ from minigrad.utils import showing
 from .losses import watch
 
 MOST_TEXT = 200_000  # characters of a cell's output; more is counted, but not shown
-MOST_MESSAGES = 200  # of a stream at once; then lines are collected for EVERY seconds
+MOST_MESSAGES = 200  # of a stream in a row; after that, lines are collected for EVERY seconds
 EVERY = 0.05
 MOST_COMPLETIONS = 60
 MOST_VIEWS = 8  # the last graphs on the page, whose numbers can be changed
 
 
 namespace: dict[str, Any] = {}
-_torch = ExitStack()  # holds the context in which ``import torch`` gives minigrad
-graphs: dict[int, tuple[Any, Any]] = {}  # by number: a graph on the page, as first drawn and as it is at present
+_torch = ExitStack()  # the context in which ``import torch`` imports minigrad
+graphs: dict[int, tuple[Any, Any]] = {}  # by number: a graph on the page, as first drawn, and its present state
 _numbers = itertools.count()
-_interruptible = False  # whether a program runs: only then Stop may interrupt
+_interruptible = False  # whether a program is running: only then may Stop interrupt
 
 
 def _interrupt(_number: int, _frame: Any) -> None:
@@ -70,7 +70,7 @@ def _json(value: Any) -> str:
 
 
 class Stream(io.TextIOBase):
-    """Standard output or error, sent to the page line by line, up to MOST_TEXT. Many lines at once are sent together,
+    """Standard output or error, sent to the page line by line, up to MOST_TEXT. Many lines in a row are sent together,
     since they would keep the page busy."""
 
     def __init__(self, name: str, send: Callable[[dict[str, Any]], None]):
@@ -93,7 +93,7 @@ class Stream(io.TextIOBase):
         return len(text)
 
     def _may_go(self) -> bool:
-        """Whether there were few messages so far, or none for a while."""
+        """Whether there have been few messages so far, or none for a while."""
         now = time.monotonic()
         if self._messages >= MOST_MESSAGES and now - self._last < EVERY:
             return False
@@ -133,9 +133,9 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
                 namespace["_"] = value
                 display(value)
         return {"error": None}
-    except BaseException as error:  # of any kind: it is shown to the reader
+    except BaseException as error:  # any kind is shown to the reader
         _interruptible = False
-        is_end = isinstance(error, SystemExit) and not error.code  # exit() is no mistake
+        is_end = isinstance(error, SystemExit) and not error.code  # exit() is not an error
         return {"error": None if is_end else told(error, name)}
     finally:
         _interruptible = False
@@ -160,14 +160,14 @@ def _value_of(code: str, name: str) -> Any:
 
 
 def _give_torch(code: str) -> None:
-    """Let a program's ``import torch`` give minigrad: browsers have no PyTorch."""
+    """Make a program's ``import torch`` import minigrad: PyTorch does not run in browsers."""
     if "torch" not in sys.modules and re.search(r"^\s*(import|from) torch\b", code, re.MULTILINE):
         print("note: torch is minigrad here, as after minigrad.compat.as_torch()", file=sys.stderr)
         _torch.enter_context(minigrad.compat.as_torch())
 
 
 class Handle:
-    """A handle for changing a shown value: IPython's, so that programs also run there."""
+    """A handle for changing a shown value, with IPython's interface, so that programs also run there."""
 
     def __init__(self, name: str):
         self.display_id = name
@@ -243,10 +243,10 @@ def told(error: BaseException, name: str) -> dict[str, Any]:
 
 
 def complete(request: dict[str, Any]) -> dict[str, Any]:
-    """Completions of the dotted name before the cursor: {"text"} is the part that is typed."""
+    """Completions of the dotted name before the cursor: {"text"} is the part typed so far."""
     completer = rlcompleter.Completer({**vars(builtins), **namespace})
     names: list[str] = []
-    with suppress(Exception):  # of attributes that the program computes
+    with suppress(Exception):  # raised by attributes that the program computes
         while len(names) < MOST_COMPLETIONS and (name := completer.complete(request["text"], len(names))) is not None:
             names.append(name.rstrip("() :"))
     public = [name for name in dict.fromkeys(names) if not name.rpartition(".")[2].startswith("_")]
@@ -265,7 +265,7 @@ def reset(_request: dict[str, Any]) -> dict[str, Any]:
 
 
 def translator(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer a request of the translator's page, and report the losses of its training."""
+    """Answer a request of the translator's page, and report the losses during its training."""
     from .translate import act  # not needed by other pages
 
     with watch(lambda step, loss: emit({"type": "loss", "step": step, "loss": loss})):

@@ -9,11 +9,11 @@ from typing import Any
 
 from minigrad.autograd.observer import Observer, observed
 
-EVERY = 0.03  # seconds between points: more points would slow the program
+EVERY = 0.03  # seconds between points: more points would slow down the program
 
 
 class Losses(Observer):
-    """Reports each ``backward`` of a single number: how many came before, and the number."""
+    """Reports each ``backward`` of a single number: how many losses came before, and this loss."""
 
     def __init__(self, tell: Callable[[int, float], None]):
         self._tell, self._steps, self._told = tell, 0, 0.0

@@ -27,7 +27,7 @@ def _translator() -> Translator:
 
 
 def act(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer a request of the page: {"path", "body"}; a rejected one gets {"error"}."""
+    """Answer a request of the page: {"path", "body"}; a rejected request gets {"error"}."""
     try:
         return {"answer": PATHS[request["path"]](_translator(), request.get("body") or {})}
     except api.Refused as error:
@@ -35,7 +35,7 @@ def act(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def train(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """Train ``steps`` updates on pairs from the grammar; answers with their losses. The page draws them immediately
+    """Run ``steps`` updates on pairs from the grammar; answers with their losses. The page draws them immediately
     (losses.py)."""
     model = translator.model
     adam = AdamW(model.parameters(), lr=RATE)
