@@ -289,7 +289,7 @@ def test_invalid_changes_are_reported(page: Page) -> None:
     graph = shown_graph(page)
     rows: list[tuple[dict[str, Any], str]] = [
         ({"text": "many"}, "could not convert"),
-        ({"at": 1}, "no place 1"),
+        ({"at": 1}, "out of range"),
         ({"at": 0.5}, "indices"),
         ({"node": 99}, "out of range"),
         ({"node": None}, "no nodes"),  # JSON's null, for NaN

@@ -168,7 +168,7 @@ def test_invalid_options(refused: Callable[..., None]) -> None:
 def test_a_small_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], opened: Callable[..., Any]) -> None:
     assert cli.main(["codes", "--updates", "300", "--save", str(tmp_path / "pages")]) == 0
     output = capsys.readouterr()
-    assert "[ok] held-out digits come back with less error than from two principal components" in output.out
+    assert "[ok] held-out digits are reconstructed with less error than from two principal components" in output.out
     assert "training digits through two numbers: 37,506 parameters, 300 updates" in output.err
     page = opened(tmp_path / "pages" / "autoencoder.html", color_scheme="dark")
     assert page.locator(".checked").count() == 2 and page.locator(".pictures canvas").count() == 15

@@ -276,7 +276,7 @@ def test_while_it_translates_and_when_the_server_fails(open_page: Callable[..., 
         page.fill("#text", "five six")  # the newest text wins
         page.press("#text", "Enter")
     expect(page.locator("#target")).to_have_text("six five end")
-    for text, message in (("x" * 70_000, "at most 65,536"), ("a bug", "its terminal shows the error")):
+    for text, message in (("x" * 70_000, "the limit is 65,536"), ("a bug", "its terminal shows the error")):
         page.fill("#text", text)
         page.press("#text", "Enter")
         page.wait_for_selector("#error:visible")
