@@ -1710,7 +1710,7 @@ class Methods(Viewing, Generic[Tensor]):
                 a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
             normalized: divide by √n_fft.
             onesided: keep only n_fft // 2 + 1 frequencies; the default for real signals, whose others are conjugates.
-            return_complex: False for a last axis (real, imaginary) instead of complex numbers. Required for real signals.
+            return_complex: False for a last axis (real, imaginary) instead of complex numbers. Real signals require it.
             align_to_window: without ``center``, frame t's window, not the frame, begins at t · hop_length.
 
         Raises RuntimeError: lengths do not match, or are not positive.
