@@ -14,7 +14,7 @@ Each returns an object that shows itself in a notebook, or prints itself (``expl
 ``show`` and ``save``. Pages (.html) and vector pictures (.svg) need only minigrad; PNG, PDF and charts need the ``viz``
 extra, and pictures of graphs need Graphviz.
 
-``playback`` and ``explain`` show the backward pass of a ``graph``; ``linked`` puts attention and graph side by
+``playback`` and ``explain`` show the backward pass of a ``graph``; ``linked`` puts ``attention`` and graph side by
 side; ``trace`` returns values instead of a picture, and a graph of changes. They use ``page`` (one HTML file, with
 scripts and styles from assets/), ``view`` (saving and showing, also as PNG and PDF), ``vector`` (SVG), ``numbers``
 (arrays) and ``palette`` (colours). ``minigrad_models.viz`` draws training runs, words, positions and music with these.
