@@ -1,6 +1,6 @@
 """The cost of one op on tensors of 8 float32 elements, where only Python and the backward pass matter.
 
-timeit runs each op alone, and in a chain of several ops.
+timeit runs each op separately, and in a chain of several ops.
 """
 
 from __future__ import annotations

@@ -71,11 +71,11 @@ class Observer:
 
 
 @contextmanager
-def observed(*observers: Observer, alone: bool = False) -> Iterator[None]:
-    """A context in which these also observe this thread; with ``alone``, no others do."""
+def observed(*observers: Observer, exclusive: bool = False) -> Iterator[None]:
+    """A context in which these also observe this thread; with ``exclusive``, no others do."""
     before, everywhere = watch.observers, Watch.observers
-    with at_end(restore, before, everywhere, alone) as end, end:
-        register(observers if alone else (*before, *observers))
+    with at_end(restore, before, everywhere, exclusive) as end, end:
+        register(observers if exclusive else (*before, *observers))
         yield
 
 
@@ -87,12 +87,12 @@ def register(observers: tuple[Observer, ...]) -> None:
         watch.observers = observers
 
 
-def restore(before: tuple[Observer, ...], everywhere: tuple[Observer, ...], alone: bool = False) -> None:
+def restore(before: tuple[Observer, ...], everywhere: tuple[Observer, ...], exclusive: bool = False) -> None:
     """Restore this thread's observers to ``before``, saved when ``everywhere`` observed every thread, but without those
-    detached and with those attached since. ``alone``: the observers in ``before`` were suspended meanwhile."""
+    detached and with those attached since. ``exclusive``: the observers in ``before`` were suspended meanwhile."""
     now = watch.observers
     lasting = tuple(o for o in now if o.lasts and o not in before)
-    before = (*(o for o in before if alone or not o.lasts or o in now), *lasting)
+    before = (*(o for o in before if exclusive or not o.lasts or o in now), *lasting)
     came = tuple(o for o in Watch.observers if o not in everywhere and o not in before)
     register((*(o for o in before if o not in everywhere or o in Watch.observers), *came))
 

@@ -108,7 +108,7 @@ class Region(Observer):
         with random, random:
             if self.random is not None:
                 default_generator.set_state(self.random)
-            with within(self.around, enable_grad(), self.second), observed(*others, _Recorded(again), alone=True):
+            with within(self.around, enable_grad(), self.second), observed(*others, _Recorded(again), exclusive=True):
                 self.function()
         names = [node.op.name for node, _ in again]
         if not self.complete:  # the function computes gradients during its first run

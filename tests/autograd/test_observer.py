@@ -150,6 +150,6 @@ def test_observers_can_be_combined_or_exclusive(diary: Diary) -> None:
     with observed(diary):
         with observed(other):
             assert watch.observers == (diary, other)
-        with observed(other, alone=True):
+        with observed(other, exclusive=True):
             assert watch.observers == (other,)
         assert watch.observers == (diary,)
