@@ -106,7 +106,7 @@ print(DataLoader.__module__)
 
 
 def test_without_as_torch_paths_are_imported_and_tools_see_the_packages_folders() -> None:
-    """``import minigrad`` loads no layer above minigrad and does not change how Python imports; a package's path, an alias
+    """``import minigrad`` loads no layer above minigrad and keeps Python's imports; a package's path, an alias
     below it, a submodule as an attribute, other packages; the questions that tools ask a package's loader."""
     program = """
 import sys, numpy
