@@ -111,7 +111,7 @@ def jobs(library: str, work: str, batch: int, tokens: int) -> Jobs:
         model, sentences = Theirs(torch, size, positions), torch.from_numpy(source)
         return {"greedy": torch.inference_mode()(lambda: model.greedy(sentences, tokens))}
     own, cached = model_of(size, positions), library == "minigrad"
-    return {"greedy": lambda: own.greedy(minigrad.from_numpy(source), max_length=tokens, cached=cached).numpy()}
+    return {"greedy": lambda: own.greedy(minigrad.from_numpy(source), max_new_tokens=tokens, cached=cached).numpy()}
 
 
 def table(rounds: int, seconds: float, work: str = "multi30k", tokens: int = 32) -> Table:

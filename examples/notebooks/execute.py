@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from minigrad.backend.extras import how_to_install
+from minigrad.backend.extras import library
 from minigrad.viz.view import png
 from minigrad_models.programs.command_line import Parser
 
@@ -39,13 +39,9 @@ def notebooks(names: list[str]) -> list[Path]:
 def executed(path: Path) -> Any:
     """A notebook with the outputs of a fresh run in its folder. Raises ImportError if nbclient or ipykernel is missing,
     nbclient.exceptions.CellExecutionError if a cell fails."""
-    try:
-        from nbclient import NotebookClient
-    except ImportError as error:
-        needed = how_to_install("nbclient", "ipykernel")
-        raise ImportError(f"notebooks are run by nbclient: {needed}") from error
+    client = library("nbclient", "notebooks are run by nbclient", "nbclient", "ipykernel").NotebookClient
     notebook = import_module("nbformat").read(path, as_version=4)
-    NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": FOLDER}}).execute()
+    client(notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": FOLDER}}).execute()
     return notebook
 
 
@@ -80,12 +76,8 @@ def _stored(output: Any) -> Any:
 
 def small(svg: str) -> bytes:
     """A drawing as a PNG with few colours, and so few bytes. Raises ImportError if Pillow is missing."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise ImportError(f"stored pictures are made small by Pillow: {how_to_install('pillow')}") from error
-    file = io.BytesIO()
-    Image.open(io.BytesIO(png(svg, scale=1.0))).convert("RGB").quantize(COLOURS).save(file, "PNG", optimize=True)
+    image, file = library("PIL.Image", "Pillow makes the stored pictures small", "pillow"), io.BytesIO()
+    image.open(io.BytesIO(png(svg, scale=1.0))).convert("RGB").quantize(COLOURS).save(file, "PNG", optimize=True)
     return file.getvalue()
 
 

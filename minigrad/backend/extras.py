@@ -1,13 +1,25 @@
-"""Advice for a missing optional library: a command that installs it in the current environment."""
+"""Optional libraries: imports them, or says how to install them in the current environment."""
 
 from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-__all__ = ["how_to_install", "is_on_path", "quoted"]
+__all__ = ["how_to_install", "is_on_path", "library", "quoted"]
+
+
+def library(name: str, needed: str, *packages: str) -> Any:
+    """The module of an optional library. ``packages`` are needed to import it (by default, the one with its name).
+    Raises ImportError with ``needed``, such as "MIDI files need mido", and the command that installs them."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        command = how_to_install(*packages or [name.partition(".")[0]])
+        raise ImportError(f"{needed}: {command}") from error
 
 
 def how_to_install(*packages: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from subprocess import SubprocessError
 from typing import Any, ClassVar
 
-from ..backend.extras import how_to_install
+from ..backend.extras import library
 from ..utils.bar import in_notebook
 from ..utils.showing import shower
 from .page import Page, written
@@ -137,10 +137,5 @@ def pdf(svg: str, scale: float = 1.0) -> bytes:
 
 def converter() -> Any:
     """The conversion library. Raises ImportError if it is missing."""
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise ImportError(
-            f"PNG, PDF and charts need vl-convert-python; pages (.html) do not: {how_to_install('vl-convert-python')}"
-        ) from error
-    return vl_convert
+    needed = "PNG, PDF and charts need vl-convert-python; pages (.html) do not"
+    return library("vl_convert", needed, "vl-convert-python")

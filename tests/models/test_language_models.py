@@ -86,9 +86,9 @@ def begin(model: Any, prompts: list[list[int]], cached: bool = True) -> Any:
 
 def searches(model: Any, cached: bool) -> list[generate.Hypothesis]:
     mg.manual_seed(5)
-    texts = generate.greedy(begin(model, PROMPTS, cached), [12, 5, 9], eos=None)
-    texts += generate.sample(begin(model, PROMPTS, cached), 9, top_k=6, eos=2)
-    return sum(generate.beam_search(begin(model, PROMPTS, cached), 3, 9, eos=0), texts)
+    texts = generate.greedy(begin(model, PROMPTS, cached), [12, 5, 9], eos_token_id=None)
+    texts += generate.sample(begin(model, PROMPTS, cached), 9, top_k=6, eos_token_id=2)
+    return sum(generate.beam_search(begin(model, PROMPTS, cached), 3, 9, eos_token_id=0), texts)
 
 
 @each
@@ -104,8 +104,8 @@ def test_generation_is_the_same_with_a_cache(name: str, device: str, monkeypatch
 def test_prompts_in_a_batch_are_continued_as_single_prompts(name: str, device: str) -> None:
     model = small(name, device)
     for cached in (True, False):
-        together = generate.greedy(begin(model, PROMPTS, cached), 10, eos=None)
-        alone = [generate.greedy(begin(model, [p], cached), 10, eos=None)[0] for p in PROMPTS]
+        together = generate.greedy(begin(model, PROMPTS, cached), 10, eos_token_id=None)
+        alone = [generate.greedy(begin(model, [p], cached), 10, eos_token_id=None)[0] for p in PROMPTS]
         assert [h.tokens for h in together] == [h.tokens for h in alone]
 
 

@@ -4,8 +4,9 @@ The encoder of "Attention Is All You Need" over one text or two, trained to fill
 the second text follows the first (section 3.1); then, with one more layer, on a task (section 3.2).
 ``from_pretrained(folder)`` reads the files of the transformers classes with the same names.
 
-Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary. Every model takes tokens (B, T), their types
-(B, T), 0 in the first text and 1 in the second (None: all 0), and a mask (B, T), True at tokens and False at padding.
+Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary. Every model takes ``input_ids``
+(B, T), ``attention_mask`` (B, T), 1 or True at tokens and 0 or False at padding (None: no padding), and
+``token_type_ids`` (B, T), 0 in the first text and 1 in the second (None: all 0).
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ from minigrad.nn import functional as F
 from ..architectures import pretrained
 from ..architectures.layers import ACTIVATIONS, TransformerLayer
 from ..architectures.pretrained import Pretrained, Rule, Weights, check_sizes
+from ..inputs import Mask, old_names
 from ..schema import check, short
 from ..text.tokenizer import several
 
 IGNORED = -100  # a target that the loss ignores
+Types = Tensor | None
+Pair = tuple[Tensor, Tensor]
 ENCODER = (
     Rule("embeddings.word_embeddings", "embedding", (".weight",)),
     Rule("embeddings.position_embeddings", "position_embedding", (".weight",)),
@@ -200,38 +204,43 @@ class Bert(PretrainedBert):
         of_types = self.type_embedding.weight[0] if types is None else self.type_embedding(types)
         return self.dropout(self.norm(self.embedding(tokens) + of_types + self.position_embedding(positions)))
 
-    def through(self, tokens: Tensor, types: Tensor | None, mask: Tensor | None) -> Iterator[Tensor]:
+    def through(self, input_ids: Tensor, attention_mask: Mask, token_type_ids: Types) -> Iterator[Tensor]:
         """The input of the first layer, then the output of each (B, T, D). Raises ValueError if there are more tokens
         than positions."""
-        if (count := tokens.shape[1]) > self.config.positions:
+        if (count := input_ids.shape[1]) > self.config.positions:
             raise ValueError(f"{count:,} tokens are more than the model's {self.config.positions:,} positions")
-        x = self.embed(tokens, mg.arange(count, device=tokens.device)[None], types)
+        x = self.embed(input_ids, mg.arange(count, device=input_ids.device)[None], token_type_ids)
         yield x
-        visible = None if mask is None else mask.bool()[:, None, None]
+        visible = None if attention_mask is None else attention_mask.bool()[:, None, None]
         for layer in self.layers:
             x = layer(x, visible)
             yield x
 
-    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+    @old_names
+    def forward(self, input_ids: Tensor, attention_mask: Mask = None, token_type_ids: Types = None) -> Tensor:
         """The states of the last layer (B, T, D). Raises ValueError if there are more tokens than positions."""
-        (states,) = deque(self.through(tokens, types, mask), 1)  # drops the states of earlier layers
+        (states,) = deque(
+            self.through(input_ids, attention_mask, token_type_ids), 1
+        )  # drops the states of earlier layers
         return states
 
-    def hidden_states(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> list[Tensor]:
+    def hidden_states(
+        self, input_ids: Tensor, attention_mask: Mask = None, token_type_ids: Types = None
+    ) -> list[Tensor]:
         """The input of the first layer and the output of each: L + 1 times (B, T, D)."""
-        return list(self.through(tokens, types, mask))
+        return list(self.through(input_ids, attention_mask, token_type_ids))
 
     def pooled(self, states: Tensor) -> Tensor:
         """States (B, T, D) -> (B, D): a layer on the state of the first token, [CLS]."""
         return self.pooler(states[:, 0]).tanh()
 
-    def sentence_embeddings(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+    def sentence_embeddings(self, input_ids: Tensor, attention_mask: Mask = None) -> Tensor:
         """The mean of a text's states, normalised (B, D), so that the dot product of two means is their cosine
         similarity: Sentence-BERT (Reimers and Gurevych 2019, arXiv 1908.10084)."""
-        states = self(tokens, mask=mask)
-        if mask is None:
+        states = self(input_ids, attention_mask)
+        if attention_mask is None:
             return F.normalize(states.mean(1))
-        counts = mask.to(states.dtype)  # 1 at tokens
+        counts = attention_mask.to(states.dtype)  # 1 at tokens
         return F.normalize((states * counts[:, :, None]).sum(1) / counts.sum(1, keepdim=True).clamp(min=1))
 
     @mg.no_grad()
@@ -330,17 +339,18 @@ class BertWithHead(PretrainedBert):
 class BertWithLogits(BertWithHead):
     """The encoder, followed by layers in sequence."""
 
-    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+    @old_names
+    def forward(self, input_ids: Tensor, attention_mask: Mask = None, token_type_ids: Types = None) -> Tensor:
         """Logits: (B, outputs) if ``POOLED``, else (B, T, outputs)."""
-        x = self.bert(tokens, types, mask)
+        x = self.bert(input_ids, attention_mask, token_type_ids)
         x = self.bert.pooled(x) if self.POOLED else x
         for name in self.LAYERS:
             x = getattr(self, name)(x)
         return x
 
-    def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+    def loss(self, input_ids: Tensor, targets: Tensor, **inputs: Tensor | None) -> Tensor:
         """The mean cross-entropy of targets (B) or (B, T), IGNORED where a target is missing."""
-        logits = self(tokens, types, mask)
+        logits = self(input_ids, **inputs)
         return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED)
 
 
@@ -371,16 +381,15 @@ class BertForPreTraining(BertWithWords):
     ARCHITECTURE, RULES, POOLED = "BertForPreTraining", (*WORDS, *NEXT_SENTENCE), True
     LAYERS = {"words": WordHead, "next_sentence": two}
 
-    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        states = self.bert(tokens, types, mask)
+    @old_names
+    def forward(self, input_ids: Tensor, attention_mask: Mask = None, token_type_ids: Types = None) -> Pair:
+        states = self.bert(input_ids, attention_mask, token_type_ids)
         return self.logits(states), self.next_sentence(self.bert.pooled(states))
 
-    def losses(
-        self, tokens: Tensor, words: Tensor, follows: Tensor, types: Tensor | None = None, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+    def losses(self, input_ids: Tensor, words: Tensor, follows: Tensor, **inputs: Tensor | None) -> Pair:
         """The mean cross-entropies of the masked words (B, T), IGNORED elsewhere, and of the next sentence (B), 0 if
         it follows and 1 if not. The loss is their sum."""
-        states = self.bert(tokens, types, mask)
+        states = self.bert(input_ids, **inputs)
         of_pairs = F.cross_entropy(self.next_sentence(self.bert.pooled(states)), follows)
         return self.words.loss(states, self.bert.embedding.weight, words), of_pairs
 
@@ -390,12 +399,13 @@ class BertForMaskedLM(BertWithWords):
 
     ARCHITECTURE = "BertForMaskedLM"
 
-    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        return self.logits(self.bert(tokens, types, mask))
+    @old_names
+    def forward(self, input_ids: Tensor, attention_mask: Mask = None, token_type_ids: Types = None) -> Tensor:
+        return self.logits(self.bert(input_ids, attention_mask, token_type_ids))
 
-    def loss(self, tokens: Tensor, words: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+    def loss(self, input_ids: Tensor, words: Tensor, **inputs: Tensor | None) -> Tensor:
         """The mean cross-entropy of the masked words (B, T), IGNORED elsewhere."""
-        return self.words.loss(self.bert(tokens, types, mask), self.bert.embedding.weight, words)
+        return self.words.loss(self.bert(input_ids, **inputs), self.bert.embedding.weight, words)
 
 
 class BertForNextSentencePrediction(BertWithLogits):
@@ -420,10 +430,10 @@ class BertForSequenceClassification(BertClassifier):
 
     ARCHITECTURE, POOLED = "BertForSequenceClassification", True
 
-    def loss(self, tokens: Tensor, targets: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+    def loss(self, input_ids: Tensor, targets: Tensor, **inputs: Tensor | None) -> Tensor:
         """The mean cross-entropy of integer targets (B); for floating-point targets (B, labels), the mean binary
         cross-entropy (multi-label). With one label, the mean squared error of numbers (B)."""
-        logits = self(tokens, types, mask)
+        logits = self(input_ids, **inputs)
         if self.config.labels == 1:
             return F.mse_loss(logits.flatten(), targets.flatten().to(logits.dtype))
         if targets.is_floating_point():
@@ -432,15 +442,16 @@ class BertForSequenceClassification(BertClassifier):
 
 
 class BertForMultipleChoice(BertClassifier):
-    """C pairs, such as a question with each answer (section 4.4): tokens, types and mask (B, C, T) -> logits (B, C).
+    """C pairs, such as a question with each answer (section 4.4): all inputs (B, C, T) -> logits (B, C).
     ``loss`` takes the right choices (B)."""
 
     ARCHITECTURE, POOLED = "BertForMultipleChoice", True
     LAYERS = {**BertClassifier.LAYERS, "classifier": lambda config: nn.Linear(config.d_model, 1)}
 
-    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
-        flat = [None if x is None else x.flatten(0, 1) for x in (types, mask)]  # (B, C, T) -> (B C, T)
-        return super().forward(tokens.flatten(0, 1), *flat).view(tokens.shape[:2])  # (B C, 1) -> (B, C)
+    @old_names
+    def forward(self, input_ids: Tensor, attention_mask: Mask = None, token_type_ids: Types = None) -> Tensor:
+        flat = [x if x is None else x.flatten(0, 1) for x in (attention_mask, token_type_ids)]
+        return super().forward(input_ids.flatten(0, 1), *flat).view(input_ids.shape[:2])  # (B C, 1) -> (B, C)
 
 
 class BertForTokenClassification(BertClassifier):
@@ -460,16 +471,15 @@ class BertForQuestionAnswering(BertWithHead):
             raise ValueError(f"a span needs 2 labels, begin and end, not {config.labels}: set num_labels=2")
         super().__init__(config)
 
-    def forward(self, tokens: Tensor, types: Tensor | None = None, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        first, last = self.span(self.bert(tokens, types, mask)).unbind(-1)
+    @old_names
+    def forward(self, input_ids: Tensor, attention_mask: Mask = None, token_type_ids: Types = None) -> Pair:
+        first, last = self.span(self.bert(input_ids, attention_mask, token_type_ids)).unbind(-1)
         return first, last
 
-    def loss(
-        self, tokens: Tensor, first: Tensor, last: Tensor, types: Tensor | None = None, mask: Tensor | None = None
-    ) -> Tensor:
+    def loss(self, input_ids: Tensor, first: Tensor, last: Tensor, **inputs: Tensor | None) -> Tensor:
         """The mean of the cross-entropies of the first and the last token (B); targets of T or more are ignored."""
-        t = tokens.shape[1]
-        pairs = zip(self(tokens, types, mask), (first, last), strict=True)
+        t = input_ids.shape[1]
+        pairs = zip(self(input_ids, **inputs), (first, last), strict=True)
         of_first, of_last = (F.cross_entropy(x, y.clamp(0, t), ignore_index=t) for x, y in pairs)
         return (of_first + of_last) / 2
 

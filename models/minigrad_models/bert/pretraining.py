@@ -208,7 +208,8 @@ def pretrain(options: Options) -> dict[str, float]:
 
 def loss(model: BertForPreTraining, batch: Batch) -> tuple[Tensor, float]:
     """The sum of both losses (appendix A.2), and the number of examples."""
-    words, follows = model.losses(batch.tokens, batch.words, batch.follows, batch.types, batch.mask)
+    inputs = {"attention_mask": batch.mask, "token_type_ids": batch.types}
+    words, follows = model.losses(batch.tokens, batch.words, batch.follows, **inputs)
     return words + follows, len(batch.follows)
 
 
@@ -216,7 +217,7 @@ def measure(model: BertForPreTraining, batches: Sequence[Batch]) -> dict[str, fl
     """The mean losses over words and over examples, and the accuracy of each."""
     sums, counts = np.zeros(4), np.zeros(2)
     for batch in watched(batches, "measuring"):
-        states, masked = model.bert(batch.tokens, batch.types, batch.mask), batch.words != IGNORED
+        states, masked = model.bert(batch.tokens, batch.mask, batch.types), batch.words != IGNORED
         words = model.words(states[masked], model.bert.embedding.weight)  # only at masked words
         follows = model.next_sentence(model.bert.pooled(states))
         answers = ((words, batch.words[masked]), (follows, batch.follows))

@@ -21,7 +21,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor
-from minigrad.backend.extras import how_to_install
+from minigrad.backend.extras import library
 
 from ..architectures.pretrained import Pretrained
 from ..programs.folder import command
@@ -62,6 +62,9 @@ class Recipe(NamedTuple):
     rate: float  # the highest learning rate
 
 
+RECIPE, SCRATCH = Recipe(4, 32, 1e-4), Recipe(10, 32, 5e-4)
+
+
 @dataclass(frozen=True)
 class Task(ABC):
     """A fine-tuning task. ``Classification`` documents the methods that all tasks have."""
@@ -69,10 +72,10 @@ class Task(ABC):
     name: str  # of the command
     about: str  # for its help
     files: str  # for the help of --data
-    recipe: Recipe  # from pretrained weights
-    scratch: Recipe  # from random weights
-    longest: int  # pieces that the model reads at once
-    metric: str  # selects the best checkpoint; larger is better
+    metric: str = "f1"  # selects the best checkpoint; larger is better
+    recipe: Recipe = RECIPE  # from pretrained weights
+    scratch: Recipe = SCRATCH  # from random weights
+    longest: int = 128  # pieces that the model reads at once
     kind: ClassVar[type[Pretrained]]  # the model with its head
     unit: ClassVar[str] = "examples"  # the losses are weighted by their number
     windows: ClassVar[bool] = False  # a second text that is too long is read in windows; else it is truncated
@@ -99,7 +102,7 @@ class Task(ABC):
         """The mean loss of a batch, and its weight."""
         assert batch.targets is not None
         count = float((batch.targets != IGNORED).sum())
-        return model.loss(batch.tokens, batch.targets, batch.types, batch.mask), count
+        return model.loss(batch.tokens, batch.targets, attention_mask=batch.mask, token_type_ids=batch.types), count
 
     def check(self, examples: Sequence[Any], labels: Sequence[str]) -> None:
         """Raise ValueError if an example has a label that the training data lacks."""
@@ -151,7 +154,7 @@ class Classification(Task):
 
     def outputs(self, model: Any, batch: Batch) -> Array:
         """The model's output for each feature, (B, ...)."""
-        probabilities: Array = model(batch.tokens, batch.types, batch.mask).softmax(-1).numpy()
+        probabilities: Array = model(batch.tokens, batch.mask, batch.types).softmax(-1).numpy()
         return probabilities
 
     def answers(self, examples: Sequence[Labelled], read: Sequence[Read], labels: Sequence[str]) -> list[Class]:
@@ -229,10 +232,10 @@ class Spans(Task):
     def loss(self, model: BertForQuestionAnswering, batch: Batch) -> tuple[Tensor, float]:
         assert batch.targets is not None
         first, last = batch.targets.unbind(1)
-        return model.loss(batch.tokens, first, last, batch.types, batch.mask), len(first)
+        return model.loss(batch.tokens, first, last, attention_mask=batch.mask, token_type_ids=batch.types), len(first)
 
     def outputs(self, model: Any, batch: Batch) -> Array:
-        start, end = model(batch.tokens, batch.types, batch.mask)
+        start, end = model(batch.tokens, batch.mask, batch.types)
         logits: Array = mg.stack([start, end], -1).numpy()
         return logits
 
@@ -342,7 +345,7 @@ class Tagging(Task):
         return result
 
     def outputs(self, model: Any, batch: Batch) -> Array:
-        tags: Array = model(batch.tokens, batch.types, batch.mask).argmax(-1).numpy()
+        tags: Array = model(batch.tokens, batch.mask, batch.types).argmax(-1).numpy()
         return tags
 
     def answers(self, examples: Sequence[Tagged], read: Sequence[Read], labels: Sequence[str]) -> list[Tags]:
@@ -385,11 +388,7 @@ class Tagging(Task):
 
 def seqeval() -> Any:
     """The library. Raises ImportError if it is missing."""
-    try:
-        from seqeval import metrics
-    except ImportError:
-        raise ImportError(f"counting entities needs seqeval: {how_to_install('seqeval')}") from None
-    return metrics
+    return library("seqeval.metrics", "counting entities needs seqeval")
 
 
 AnyTask = Classification | Spans | Tagging
@@ -400,10 +399,6 @@ TASKS: dict[str, AnyTask] = {
             name="mrpc",
             about="whether two sentences say the same (MRPC): accuracy and F1",
             files="a folder with MRPC's train.tsv, and dev.tsv, or else a tenth is held out (default: small examples)",
-            recipe=Recipe(4, 32, 1e-4),
-            scratch=Recipe(10, 32, 5e-4),
-            longest=128,
-            metric="f1",
             count=2,
             reader=pairs,
             names={"0": "different", "1": "equivalent"},
@@ -414,8 +409,6 @@ TASKS: dict[str, AnyTask] = {
             about="whether a review is positive (SST-2): accuracy",
             files="a folder with train.tsv and dev.tsv: sentence, tab, label (default: small examples)",
             recipe=Recipe(3, 32, 1e-4),
-            scratch=Recipe(10, 32, 5e-4),
-            longest=128,
             metric="accuracy",
             names={"0": "negative", "1": "positive"},
         ),
@@ -426,16 +419,12 @@ TASKS: dict[str, AnyTask] = {
             recipe=Recipe(3, 16, 1e-4),
             scratch=Recipe(20, 32, 1e-3),
             longest=192,
-            metric="f1",
         ),
         Tagging(
             name="conll",
             about="names of persons, places, organisations (CoNLL-2003): F1 of entities",
             files="a folder with eng.train and eng.testa, plain or as .gz (default: small examples)",
-            recipe=Recipe(4, 32, 1e-4),
             scratch=Recipe(10, 32, 1e-3),
-            longest=128,
-            metric="f1",
         ),
     )
 }

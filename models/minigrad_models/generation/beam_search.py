@@ -10,8 +10,8 @@ Shapes: B sentences, W beams per sentence, N = B·W rows, T tokens so far, S sou
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,16 +19,17 @@ import minigrad as mg
 from minigrad import Tensor, arange, cat, multinomial, where, zeros
 from minigrad.autograd import no_grad
 
+from ..inputs import renamed
+from ..text.scores import mutual_bleu
 from ..text.tokenizer import EOS
 
+old_names = renamed(beam_size="num_beams", max_length="max_new_tokens", eos="eos_token_id")
 NEVER = -1  # an id that no token has
-ORDERS = 4  # BLEU counts n-grams of 1 to 4 tokens
-MaxLength = int | Sequence[int]
+Limits = int | Sequence[int]
 Choose = Callable[[Tensor], Tensor]
 LengthPenalty = Callable[[int], float]
 OnToken = Callable[[int, int], None]
 Rows = list[list[Any]]
-Counts = list[Counter[tuple[Hashable, ...]]]
 
 
 class Decoder(Protocol):
@@ -40,8 +41,8 @@ class Decoder(Protocol):
     def next_logits(self, tokens: Tensor) -> Tensor:
         """Tokens so far (N, T), one more in each call -> logits (N, V) of the next token."""
 
-    def reorder(self, rows: Tensor, beam_size: int) -> None:
-        """Continue row rows[n] as row n. From now on each sentence has ``beam_size`` adjacent rows; sentences may be
+    def reorder(self, rows: Tensor, num_beams: int) -> None:
+        """Continue row rows[n] as row n. From now on each sentence has ``num_beams`` adjacent rows; sentences may be
         left out, and the others keep their order."""
 
 
@@ -69,29 +70,31 @@ class RepetitionPenalty:
         before = logits.gather(1, tokens)
         return logits.scatter(1, tokens, where(before > 0, before / self.penalty, before * self.penalty))
 
-    def reorder(self, rows: Tensor, beam_size: int) -> None:
-        self.decoder.reorder(rows, beam_size)
+    def reorder(self, rows: Tensor, num_beams: int) -> None:
+        self.decoder.reorder(rows, num_beams)
 
 
 # One beam per sentence -------------------------------------------------------------------------------------
 
 
+@old_names
 def greedy(
-    decoder: Decoder, max_length: MaxLength = 100, eos: int | None = EOS, on_token: OnToken | None = None
+    decoder: Decoder, max_new_tokens: Limits = 100, eos_token_id: int | None = EOS, on_token: OnToken | None = None
 ) -> list[Hypothesis]:
-    """The likeliest token at each step, up to ``eos`` (None: no token ends a sentence) or the largest number of tokens,
-    including EOS: one limit for all sentences, or one for each. ``on_token`` is called with the index of a sentence and
-    each of its tokens, as soon as it is generated."""
-    return _generate(decoder, max_length, lambda logits: logits.argmax(-1), eos, on_token)
+    """The likeliest token at each step, up to ``eos_token_id`` (None: no token ends a sentence) or ``max_new_tokens``,
+    one limit for all sentences or one for each, which counts EOS. ``on_token`` is called with the index of a sentence
+    and each of its tokens, as soon as it is generated."""
+    return _generate(decoder, max_new_tokens, lambda logits: logits.argmax(-1), eos_token_id, on_token)
 
 
+@old_names
 def sample(
     decoder: Decoder,
-    max_length: MaxLength = 100,
+    max_new_tokens: Limits = 100,
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
-    eos: int | None = EOS,
+    eos_token_id: int | None = EOS,
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
     """Tokens sampled from softmax(logits / temperature), or only from the likeliest tokens: the k likeliest
@@ -111,7 +114,7 @@ def sample(
         place = multinomial(p, 1)
         return (place if ids is None else ids.gather(1, place))[:, 0]
 
-    return _generate(decoder, max_length, choose, eos, on_token)
+    return _generate(decoder, max_new_tokens, choose, eos_token_id, on_token)
 
 
 def _likeliest(
@@ -135,11 +138,11 @@ def _likeliest(
 
 @no_grad()
 def _generate(
-    decoder: Decoder, max_length: MaxLength, choose: Choose, eos: int | None, on_token: OnToken | None
+    decoder: Decoder, max_new_tokens: Limits, choose: Choose, eos_token_id: int | None, on_token: OnToken | None
 ) -> list[Hypothesis]:
     """Append the tokens that ``choose`` selects from logits (N, V), until all sentences have ended."""
     tokens = decoder.start
-    limits = max_lengths(max_length, len(tokens))
+    limits = limits_of(max_new_tokens, len(tokens))
     texts: list[list[int]] = [[] for _ in limits]
     finished: dict[int, Hypothesis] = {}
     active = list(range(len(tokens)))  # the sentence of each row
@@ -160,7 +163,7 @@ def _generate(
             texts[i].append(token)
             if on_token is not None:
                 on_token(i, token)
-        ended = [t == eos or length == limits[i] for t, i in zip(new, active, strict=True)]
+        ended = [t == eos_token_id or length == limits[i] for t, i in zip(new, active, strict=True)]
         if any(ended):
             for i, log_p, is_over in zip(active, log_ps, ended, strict=True):
                 if is_over:
@@ -180,14 +183,15 @@ def _remaining(active: list[int], ended: list[bool], like: Tensor) -> tuple[list
 # Several beams per sentence --------------------------------------------------------------------------------
 
 
+@old_names
 @no_grad()
 def beam_search(
     decoder: Decoder,
-    beam_size: int = 5,
-    max_length: MaxLength = 100,
+    num_beams: int = 5,
+    max_new_tokens: Limits = 100,
     length_penalty: float | LengthPenalty = 0.6,
     early_stopping: bool = True,
-    eos: int | None = EOS,
+    eos_token_id: int | None = EOS,
 ) -> list[list[Hypothesis]]:
     """Beam search: continues the W likeliest beginnings of each sentence, and ranks finished ones by
 
@@ -199,22 +203,22 @@ def beam_search(
     ended before the limit, these are the beams.
 
     Args:
-        max_length, eos: as for ``greedy``.
-        beam_size: W; with early_stopping, 1 returns the same result as ``greedy``.
+        max_new_tokens, eos_token_id: as for ``greedy``.
+        num_beams: W; with early_stopping, 1 returns the same result as ``greedy``.
         length_penalty: α; 0 ranks by log P, which favours short sentences. Or lp itself, as a function of the length.
         early_stopping: a sentence is done after W finished hypotheses, as in fairseq, although a longer one might rank
             higher. If False, it is done when no beam can beat the W-th finished one. log P only falls, so no
             continuation of Y scores more than log P(Y) divided by the largest lp over the lengths up to the limit.
     """
-    if beam_size < 1:
-        raise ValueError(f"beam_size must be at least 1, not {beam_size}")
+    if num_beams < 1:
+        raise ValueError(f"num_beams must be at least 1, not {num_beams}")
     divisor = length_penalty if callable(length_penalty) else wu(length_penalty)
-    limits = max_lengths(max_length, len(decoder.start))
-    beam = _Beam(decoder, beam_size, limits, divisor, early_stopping, eos)
+    limits = limits_of(max_new_tokens, len(decoder.start))
+    beam = _Beam(decoder, num_beams, limits, divisor, early_stopping, eos_token_id)
     length = 0
     while beam.active:
         beam.step(length := length + 1)
-    return [hypotheses[:beam_size] for hypotheses in beam.finished]
+    return [hypotheses[:num_beams] for hypotheses in beam.finished]
 
 
 def wu(alpha: float) -> LengthPenalty:
@@ -240,7 +244,7 @@ class _Beam:
     limits: list[int]
     divisor: LengthPenalty
     early_stopping: bool
-    eos: int | None
+    eos_token_id: int | None
 
     def __post_init__(self) -> None:
         # (N, T), the W rows of a sentence together, the likeliest first; W is 1 at first
@@ -254,7 +258,7 @@ class _Beam:
         """Append a token to the beams, and rank the ones that end."""
         norm, log_p, rows, tokens = self.candidates()
         size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once, so this many do not end
-        ended = tokens == (NEVER if self.eos is None else self.eos)
+        ended = tokens == (NEVER if self.eos_token_id is None else self.eos_token_id)
         self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
         best = (log_p[:, : self.size], rows[:, : self.size], tokens[:, : self.size])
         rows, tokens = rows.gather(1, place), tokens.gather(1, place)
@@ -296,7 +300,7 @@ class _Beam:
         over, texts = [], []
         for n, i in enumerate(self.active):
             for p, row, token in zip(*(column[n] for column in best), strict=True):
-                if token == self.eos and p > -math.inf:
+                if token == self.eos_token_id and p > -math.inf:
                     self.rank(i, [*self.texts[row], token], p)
             over.append(self.is_over(i, length, following[0][n][0]))
             endless = over[-1] and not self.finished[i]
@@ -315,13 +319,13 @@ class _Beam:
         hypotheses.sort(key=lambda h: -h.score)
 
 
-def max_lengths(max_length: MaxLength, batch: int) -> list[int]:
+def limits_of(max_new_tokens: Limits, batch: int) -> list[int]:
     """The limit of each sentence. Raises ValueError if a limit is below 1 or there are not ``batch`` limits."""
-    limits = [max_length] * batch if isinstance(max_length, int) else list(max_length)
+    limits = [max_new_tokens] * batch if isinstance(max_new_tokens, int) else list(max_new_tokens)
     if len(limits) != batch:
         raise ValueError(f"{len(limits)} limits for {batch} sentences")
-    if min([max_length] if isinstance(max_length, int) else limits, default=1) < 1:
-        raise ValueError(f"max_length must be at least 1 token, not {max_length}")
+    if min([max_new_tokens] if isinstance(max_new_tokens, int) else limits, default=1) < 1:
+        raise ValueError(f"max_new_tokens must be at least 1 token, not {max_new_tokens}")
     return limits
 
 
@@ -342,41 +346,20 @@ def _check(norms: list[float], length: int) -> None:
 # Minimum Bayes risk -------------------------------------------------------------------------------------------
 
 
-def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0, eos: int = EOS) -> list[Hypothesis]:
+def minimum_bayes_risk(
+    hypotheses: Sequence[Hypothesis], sharpness: float = 8.0, eos_token_id: int = EOS
+) -> list[Hypothesis]:
     """The hypotheses of one sentence, the highest expected BLEU first (Kumar & Byrne 2004, "Minimum Bayes-Risk Decoding
     for Statistical Machine Translation", section 3, on a list of hypotheses); the sort is stable. A hypothesis counts
     as a reference with probability softmax(sharpness · score): with a sharpness of 0 all count equally; a higher value
     puts more weight on the best score. 8 suits scores that are mean log-probabilities per token (``power(1.0)``). The
-    last token, ``eos``, is not compared. Raises ValueError if the sharpness is negative or not finite."""
+    last token, ``eos_token_id``, is not compared. Raises ValueError if the sharpness is negative or not
+    finite, ImportError if sacrebleu is missing."""
     if not 0 <= sharpness < math.inf:
         raise ValueError(f"sharpness must be 0 or more, and finite, not {sharpness}")
-    counts = [_counts([t for t in h.tokens if t != eos]) for h in hypotheses]
+    texts = [[t for t in h.tokens if t != eos_token_id] for h in hypotheses]
     best = max((h.score for h in hypotheses), default=0.0)
     weights = [math.exp(sharpness * (h.score - best)) for h in hypotheses]
-    expected = [
-        sum(weight * _bleu(one, other) for weight, other in zip(weights, counts, strict=True)) for one in counts
-    ]
+    expected = [sum(map(operator.mul, weights, row)) for row in mutual_bleu(texts)]
     order = sorted(range(len(hypotheses)), key=lambda i: -expected[i])
     return [hypotheses[i] for i in order]
-
-
-def _counts(tokens: Sequence[Hashable]) -> Counts:
-    """The counts of all n-grams, for n = 1 to ORDERS."""
-    return [Counter(zip(*(tokens[i:] for i in range(n)), strict=False)) for n in range(1, ORDERS + 1)]
-
-
-def _bleu(hypothesis: Counts, reference: Counts) -> float:
-    """BLEU of one sentence, from 0 to 1. The counts of n-grams with n ≥ 2 are raised by one, so that a
-    sentence without a common 4-gram does not score 0 (Lin & Och 2004, "ORANGE: a Method for Evaluating
-    Automatic Evaluation Metrics for Machine Translation", section 4)."""
-    length, reference_length = hypothesis[0].total(), reference[0].total()
-    if not length or not reference_length:
-        return float(length == reference_length)
-    log_precision = 0.0
-    for n, (ours, theirs) in enumerate(zip(hypothesis, reference, strict=True)):
-        common = sum(min(count, theirs[group]) for group, count in ours.items() if group in theirs)
-        if n == 0 and not common:
-            return 0.0
-        added = 0 if n == 0 else 1
-        log_precision += math.log((common + added) / (max(length - n, 0) + added))
-    return math.exp(log_precision / ORDERS + min(0.0, 1 - reference_length / length))

@@ -29,7 +29,8 @@ from minigrad.ops.linear import linear
 from minigrad.ops.normalization import layer_norm
 
 from ..architectures.layers import ACTIVATIONS, FeedForward, MultiHeadAttention, Residual, TransformerLayer, allowed
-from .generate import Writes
+from ..inputs import Mask, old_names
+from .generate import GenerationMixin
 
 INITIAL_CAPACITY = 32  # tokens in a new cache
 Norm = tuple[Array, Array, float]  # weight, bias, ε
@@ -52,7 +53,7 @@ class Prompts:
         self.first = mg.tensor([longest - len(prompt) for prompt in prompts], device=device)
         self.padding = longest - min(map(len, prompts))  # from here on no row has padding
 
-    def reorder(self, rows: Tensor, beam_size: int) -> None:
+    def reorder(self, rows: Tensor, num_beams: int) -> None:
         self.first = self.first[rows]
 
     def mask(self, begin: int, end: int) -> Tensor | None:
@@ -112,14 +113,14 @@ class Cached(Plain):
         self.window = (begin, end)
         return self.model.logits(wrap(x[:, -1]))
 
-    def reorder(self, rows: Tensor, beam_size: int) -> None:
-        super().reorder(rows, beam_size)
+    def reorder(self, rows: Tensor, num_beams: int) -> None:
+        super().reorder(rows, num_beams)
         begin, end = self.window
         for layer in self.layers:
             layer.reorder(rows.array, end - begin)
 
 
-class Causal(Writes):
+class Causal(GenerationMixin):
     """Tokens -> logits of the next token at each position; ``generate`` continues prompts. ``config.vocabulary`` is V,
     and ``config.positions`` the context; ``layers`` are causal TransformerLayers, and ``norm`` normalises the output of
     the last one."""
@@ -152,19 +153,19 @@ class Causal(Writes):
         """The last layer's outputs (..., D) -> inputs of the last linear layer (..., D)."""
         return self.norm(states)
 
-    def hidden_states(self, tokens: Tensor, mask: Tensor | None = None) -> list[Tensor]:
+    def hidden_states(self, input_ids: Tensor, attention_mask: Mask = None) -> list[Tensor]:
         """The inputs of each layer, and of the last linear layer: tokens (B, T) -> L + 1 times (B, T, D). The mask
-        (B, T) is True at tokens, False at padding before or after them. Raises ValueError if there are more tokens than
-        the model sees."""
-        if tokens.shape[1] > self.context:
-            count = tokens.shape[1]
+        (B, T) is 1 or True at tokens, 0 or False at padding before or after them. Raises ValueError if there are more
+        tokens than the model sees."""
+        if (count := input_ids.shape[1]) > self.context:
             raise ValueError(f"{count:,} tokens are more than the {self.context:,} that the model sees at once")
-        if mask is None:
-            positions, visible = mg.arange(tokens.shape[1], device=tokens.device)[None], None
+        if attention_mask is None:
+            positions, visible = mg.arange(count, device=input_ids.device)[None], None
         else:
             # 0 at a row's first token, and at the padding before it
-            positions, visible = (mask.long().cumsum(1) - 1).clamp(min=0), mask[:, None, None]
-        states = [self.embed(tokens, positions)]
+            positions = (attention_mask.long().cumsum(1) - 1).clamp(min=0)
+            visible = attention_mask.bool()[:, None, None]
+        states = [self.embed(input_ids, positions)]
         for layer in self.layers:
             states.append(layer(states[-1], visible))
         return [*states[:-1], self.head_inputs(states[-1])]
@@ -173,14 +174,15 @@ class Causal(Writes):
         """The last layer's states, before the norm (..., D) -> logits (..., V)."""
         return F.linear(self.norm(states), self.head_weight, self.head_bias)
 
-    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+    @old_names
+    def forward(self, input_ids: Tensor, attention_mask: Mask = None) -> Tensor:
         """Tokens (B, T) -> logits (B, T, V) of the token after each; see ``hidden_states``."""
-        return F.linear(self.hidden_states(tokens, mask)[-1], self.head_weight, self.head_bias)
+        return F.linear(self.hidden_states(input_ids, attention_mask)[-1], self.head_weight, self.head_bias)
 
-    def loss(self, tokens: Tensor, targets: Tensor, ignore: int = -100, mask: Tensor | None = None) -> Tensor:
+    def loss(self, input_ids: Tensor, targets: Tensor, ignore: int = -100, attention_mask: Mask = None) -> Tensor:
         """The mean cross-entropy of targets (B, T), each the token after the one at its position (B, T), excluding
         ``ignore``. For the mask see ``hidden_states``; padding on the right needs no mask: no token sees it."""
-        states = self.hidden_states(tokens, mask)[-1].flatten(0, 1)
+        states = self.hidden_states(input_ids, attention_mask)[-1].flatten(0, 1)
         return F.linear_cross_entropy(
             states, self.head_weight, targets.reshape(-1), linear_bias=self.head_bias, ignore_index=ignore
         )

@@ -9,27 +9,28 @@ from typing import Any, Protocol
 from minigrad import nn
 from minigrad.autograd.mode import at_end
 
+from ..inputs import renamed
 from ..text.subwords import load_library
-from .beam_search import Decoder, Hypothesis, OnToken, RepetitionPenalty, beam_search, greedy, sample
+from .beam_search import Decoder, Hypothesis, Limits, OnToken, RepetitionPenalty, beam_search, greedy, sample
 
 END = "<|endoftext|>"  # ends a text in GPT-2's vocabulary
 OnPiece = Callable[[int, Any], None]
 
 
 @dataclass(frozen=True)
-class Search:
-    """How to choose the next token."""
+class GenerationConfig:
+    """How to choose the next token. The names are those of transformers."""
 
     temperature: float = 1.0  # of sampling; 0 selects the likeliest token
     top_k: int | None = None  # see ``generation.beam_search.sample``
     top_p: float | None = None
     repetition_penalty: float = 1.0  # see ``generation.beam_search.RepetitionPenalty``
-    beams: int = 1  # above 1, a beam search, without sampling, which returns the likeliest text of each prompt
+    num_beams: int = 1  # above 1, a beam search, without sampling, which returns the likeliest text of each prompt
     stride: int = 0  # tokens by which the model's window moves when a text outgrows it; 0: half of it
 
 
 class Model(Protocol):
-    """The parts of a language model that ``write`` uses: ``context``, the most tokens that it sees (None: it has a
+    """The parts of a language model that ``generate`` uses: ``context``, the most tokens that it sees (None: it has a
     memory, not a window), and ``begin``, which returns a decoder for prompts; with a context it takes a ``stride``."""
 
     @property
@@ -39,26 +40,27 @@ class Model(Protocol):
     def begin(self) -> Callable[..., Decoder]: ...
 
 
-def write(
+def generate(
     model: Model,
     prompts: Sequence[Sequence[int]],
-    length: int | Sequence[int],
-    search: Search = Search(),
-    end: int | None = None,
+    max_new_tokens: Limits,
+    config: GenerationConfig = GenerationConfig(),
+    eos_token_id: int | None = None,
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
-    """Continue prompts by ``length`` tokens (one number for all, or one for each), or up to the token ``end``.
+    """Continue prompts by ``max_new_tokens`` (one number for all, or one for each), or up to ``eos_token_id``.
     ``on_token`` is called with the index of a prompt and each of its tokens, as soon as it is generated; a beam search
     does not call it, because it finds the tokens only at the end. Raises ValueError for an empty prompt, a token
     outside the vocabulary, or a value out of range."""
-    decoder = model.begin(prompts, **strides(model, search.stride))
-    if search.repetition_penalty != 1:
-        decoder = RepetitionPenalty(decoder, search.repetition_penalty)
-    if search.beams != 1:
-        return [texts[0] for texts in beam_search(decoder, search.beams, length, eos=end)]
-    if search.temperature == 0:
-        return greedy(decoder, length, end, on_token)
-    return sample(decoder, length, search.temperature, search.top_k, search.top_p, end, on_token)
+    decoder = model.begin(prompts, **strides(model, config.stride))
+    if config.repetition_penalty != 1:
+        decoder = RepetitionPenalty(decoder, config.repetition_penalty)
+    if config.num_beams != 1:
+        return [texts[0] for texts in beam_search(decoder, config.num_beams, max_new_tokens, eos_token_id=eos_token_id)]
+    if config.temperature == 0:
+        return greedy(decoder, max_new_tokens, eos_token_id, on_token)
+    limits = config.top_k, config.top_p
+    return sample(decoder, max_new_tokens, config.temperature, *limits, eos_token_id, on_token)
 
 
 def strides(model: Model, stride: int) -> dict[str, int]:
@@ -70,7 +72,7 @@ def strides(model: Model, stride: int) -> dict[str, int]:
     return {}
 
 
-class Writes(nn.Module):
+class GenerationMixin(nn.Module):
     """A ``Model`` that continues tokens, and texts if it has a tokenizer (a ``tokenizers.Tokenizer``)."""
 
     tokenizer: Any = None
@@ -80,51 +82,53 @@ class Writes(nn.Module):
     def context(self) -> int | None:
         raise NotImplementedError
 
+    @renamed(max_length="max_new_tokens", beams="num_beams", end="eos_token_id")
     def generate(
         self,
         prompts: str | Sequence[str] | Sequence[Sequence[int]],
-        max_length: int | Sequence[int] = 100,
+        max_new_tokens: Limits = 100,
         *,
         temperature: float | None = None,
         top_k: int | None = None,
         top_p: float | None = None,
         repetition_penalty: float = 1.0,
-        beams: int = 1,
+        num_beams: int = 1,
         stride: int = 0,
-        end: int | None = None,
+        eos_token_id: int | None = None,
         on_token: OnPiece | None = None,
     ) -> Any:
-        """The continuation of each prompt, text for a text and tokens for tokens, without the prompt but with ``end``.
+        """The continuation of each prompt, text for a text and tokens for tokens, without the prompt but with its end.
         Dropout is off. Sampling uses the generator of ``minigrad.manual_seed``.
 
         Args:
-            max_length: the largest number of new tokens: one for all prompts, or one for each.
+            max_new_tokens: the largest number of new tokens: one for all prompts, or one for each.
             temperature: of sampling; by default 1 with ``top_k`` or ``top_p``, and otherwise 0: the likeliest tokens.
-            top_k, top_p, repetition_penalty, beams, stride: see ``Search``.
-            end: the token that ends a text; by default the tokenizer's "<|endoftext|>", if it has one.
+            top_k, top_p, repetition_penalty, num_beams, stride: see ``GenerationConfig``.
+            eos_token_id: the token that ends a text; by default the tokenizer's "<|endoftext|>", if it has one.
             on_token: called with the index of a prompt and each new token, or, for a text, the characters that it
                 completes.
 
         Raises ValueError if a text lacks a tokenizer, a prompt is empty, a token is not in the vocabulary, a value is
         out of range, or options exclude each other.
         """
-        check_exclusive(temperature, top_k, top_p, beams)
+        check_exclusive(temperature, top_k, top_p, num_beams)
         if temperature is None:
             temperature = 0.0 if top_k is None and top_p is None else 1.0
-        search = Search(temperature, top_k, top_p, repetition_penalty, beams, stride)
-        if on_token is not None and beams > 1:
+        config = GenerationConfig(temperature, top_k, top_p, repetition_penalty, num_beams, stride)
+        if on_token is not None and num_beams > 1:
             raise ValueError("on_token needs tokens one by one, but a beam search finds them only at its end")
         texts = [prompts] if isinstance(prompts, str) else list(prompts)
         are_texts = any(isinstance(text, str) for text in texts)
         if are_texts and self.tokenizer is None:
             raise ValueError("the model has no tokenizer: pass prompts as tokens, or set model.tokenizer")
-        if end is None and self.tokenizer is not None:
-            end = self.tokenizer.token_to_id(END)
+        if eos_token_id is None and self.tokenizer is not None:
+            eos_token_id = self.tokenizer.token_to_id(END)
         ids: list[Any] = [self.tokenizer.encode(text).ids for text in texts] if are_texts else texts
         stream = Stream(self.tokenizer, len(texts), on_token) if are_texts and on_token is not None else None
         with at_end(self.train, self.training) as mode, mode:
             self.eval()
-            hypotheses = write(self, ids, max_length, search, end, on_token if stream is None else stream.add)
+            emit = on_token if stream is None else stream.add
+            hypotheses = generate(self, ids, max_new_tokens, config, eos_token_id, emit)
         if not are_texts:
             return [hypothesis.tokens for hypothesis in hypotheses]
         results = [self.tokenizer.decode(hypothesis.tokens) for hypothesis in hypotheses]
@@ -134,14 +138,14 @@ class Writes(nn.Module):
 
 
 def check_exclusive(
-    temperature: float | None, top_k: int | None, top_p: float | None, beams: int, name: Callable[[str], str] = str
+    temperature: float | None, top_k: int | None, top_p: float | None, num_beams: int, name: Callable[[str], str] = str
 ) -> None:
     """Raise ValueError if options of a search exclude each other. ``name`` maps an option's name to the one in the
     message, such as ``--top-k``."""
     limits = [option for option, value in (("top_k", top_k), ("top_p", top_p)) if value is not None]
     drawing = limits + (["temperature"] if temperature else [])
-    if beams != 1 and drawing:
-        other = f"{name('beams')} search for the likeliest text"
+    if num_beams != 1 and drawing:
+        other = f"{name('num_beams')} searches for the likeliest text"
         raise ValueError(f"{name(drawing[0])} is for sampling, and {other}: choose one")
     if temperature == 0 and limits:
         other = f"{name('temperature')} 0 takes the likeliest"

@@ -12,7 +12,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
@@ -27,10 +27,10 @@ from minigrad.utils.bar import bar
 from ..architectures import pretrained
 from ..generation import generate as generation
 from ..generation.beam_search import OnToken
-from ..generation.generate import Search
+from ..generation.generate import GenerationConfig
 from ..programs import models
 from ..programs.folder import Description, Program
-from ..programs.options import search_of
+from ..programs.options import generation_config
 from ..programs.start_training import METRIC, is_finished, report_of, show, train_to_end, trainer_of
 from ..programs.validation import Ids, Score, check_windows, mean_loss, score_windows
 from ..text import Recurrence
@@ -181,11 +181,11 @@ def evaluate(
 
 
 def write(
-    trained: Trained, prompts: Sequence[Sequence[int]], length: int, search: Search, on_token: OnToken | None = None
+    trained: Trained, prompts: list[list[int]], length: int, config: GenerationConfig, on_token: OnToken | None = None
 ) -> list[list[int]]:
-    """The continuations of prompts by ``generation.write``, without the token that ends a text."""
+    """The continuations of prompts by ``generation.generate``, without the token that ends a text."""
     end = trained.tokens.end
-    hypotheses = generation.write(trained.model, prompts, length, search, end, on_token)
+    hypotheses = generation.generate(trained.model, prompts, length, config, end, on_token)
     return [[i for i in hypothesis.tokens if i != end] for hypothesis in hypotheses]
 
 
@@ -204,7 +204,7 @@ def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
 
 def generate(options: argparse.Namespace) -> int:
     """Generate texts; a single text is printed token by token. Returns the exit status."""
-    search = search_of(options)
+    config = generation_config(options)
     trained = load(options.run, options.device)
     context = trained.model.context
     texts = options.prompt if options.prompt is not None else [None]
@@ -214,14 +214,14 @@ def generate(options: argparse.Namespace) -> int:
     rows = [(text or "", ids) for text, ids in zip(texts, prompts, strict=True) for _ in range(options.batch)]
     mg.manual_seed(options.seed)
     begin = time.perf_counter()
-    show = stream if len(rows) == 1 and search.beams == 1 else several
-    count = show(trained, rows, options.tokens, search)
+    show = stream if len(rows) == 1 and config.num_beams == 1 else several
+    count = show(trained, rows, options.tokens, config)
     seconds = time.perf_counter() - begin
     print(f"{count:,} tokens, {count / seconds:,.0f} a second", file=sys.stderr)
     return 0
 
 
-def stream(trained: Trained, rows: list[tuple[str, list[int]]], length: int, search: Search) -> int:
+def stream(trained: Trained, rows: list[tuple[str, list[int]]], length: int, config: GenerationConfig) -> int:
     """Print one text, token by token. Returns the number of its tokens."""
     ((text, prompt),) = rows
     decoder = codecs.getincrementaldecoder("utf-8")("replace")  # it buffers the bytes of an unfinished character
@@ -229,15 +229,15 @@ def stream(trained: Trained, rows: list[tuple[str, list[int]]], length: int, sea
     emit(text)
     end, piece = trained.tokens.end, trained.tokens.piece
     on_token = lambda _, token: None if token == end else emit(decoder.decode(piece(token)))
-    (ids,) = write(trained, [prompt], length, search, on_token)
+    (ids,) = write(trained, [prompt], length, config, on_token)
     emit(decoder.decode(b"", final=True) + "\n")
     return len(ids)
 
 
-def several(trained: Trained, rows: list[tuple[str, list[int]]], length: int, search: Search) -> int:
+def several(trained: Trained, rows: list[tuple[str, list[int]]], length: int, config: GenerationConfig) -> int:
     """Generate several texts together, or one by beam search, with a progress bar. Returns the number of tokens."""
-    with bar(length * len(rows), "writing", " tokens", shown=search.beams <= 1) as progress:
-        texts = write(trained, [ids for _, ids in rows], length, search, lambda *_: progress.update())
+    with bar(length * len(rows), "writing", " tokens", shown=config.num_beams <= 1) as progress:
+        texts = write(trained, [ids for _, ids in rows], length, config, lambda *_: progress.update())
     for number, ((prompt, _), ids) in enumerate(zip(rows, texts, strict=True), 1):
         if len(rows) > 1:
             print(f"{'' if number == 1 else chr(10)}--- {number} ---")
@@ -300,6 +300,6 @@ def evaluated(model: Any, settings: Settings, vocabulary: Tokens, ids: Ids, char
     if s.sample:
         mg.manual_seed(s.seed)  # the same draws each time
         trained = Trained(model, vocabulary, settings)
-        (sample,) = write(trained, [prompt_of(vocabulary, None)], s.sample, Search(temperature=0.8))
+        (sample,) = write(trained, [prompt_of(vocabulary, None)], s.sample, GenerationConfig(temperature=0.8))
         show(decode(vocabulary, sample))
     return {METRIC: loss, "bits_per_character": text.bits(loss, characters, len(ids))}

@@ -23,7 +23,8 @@ from minigrad.nn import functional as F
 from ..architectures.layers import FeedForward, Residual, relative_shift
 from ..architectures.pretrained import check_sizes
 from ..generation.continuation import Prompts
-from ..generation.generate import Writes
+from ..generation.generate import GenerationMixin
+from ..inputs import Mask, old_names
 
 
 @dataclass
@@ -121,7 +122,7 @@ class Layer(nn.Module):
         return self.feed_forward_residual(self.attention_residual(x, attend), self.feed_forward)
 
 
-class TransformerXL(Writes):
+class TransformerXL(GenerationMixin):
     """Tokens of a segment, and the memory of earlier segments -> logits of the next token at each position.
 
     All layers share u and v, as in the paper's equations.
@@ -154,22 +155,22 @@ class TransformerXL(Writes):
         return self.dropout(mg.cat((angles.sin(), angles.cos()), -1))
 
     def hidden_states(
-        self, tokens: Tensor, mask: Tensor | None = None, memory: Tensor | None = None, reach: int | None = None
+        self, input_ids: Tensor, attention_mask: Mask = None, memory: Tensor | None = None, reach: int | None = None
     ) -> list[Tensor]:
         """The inputs of each layer, and the last outputs after the norm, if there is one: tokens (B, T) -> L + 1 times
         (B, T, D).
 
         Args:
-            mask: (B, S), True at tokens, False at padding; None without padding.
+            attention_mask: (B, S), 1 or True at tokens, 0 or False at padding; None without padding.
             memory: (L, B, M, D) of the tokens before; None at the beginning of a text.
             reach: the largest distance at which a token sees another; None for all of memory and segment, as in
                 training. With it, and a memory of that length, the states do not depend on the segments.
         """
-        b, t = tokens.shape
+        b, t = input_ids.shape
         if memory is None:
             memory = self.embedding.weight.new_zeros(len(self.layers), b, 0, self.config.d_model)
-        hidden = unseen(t, memory.shape[2] + t, mask, reach, tokens.device)
-        states, r = [self.embed(tokens)], self.sinusoids(memory.shape[2] + t)
+        hidden = unseen(t, memory.shape[2] + t, attention_mask, reach, input_ids.device)
+        states, r = [self.embed(input_ids)], self.sinusoids(memory.shape[2] + t)
         # Compute shared tensors before the first layer, so that a picture of the graph can draw all layers as one.
         u, v = self.u[0], self.v[0]
         for layer, past in zip(self.layers, memory.unbind(), strict=True):
@@ -188,11 +189,13 @@ class TransformerXL(Writes):
         """The last layer's states, before the norm (..., D) -> logits (..., V)."""
         return F.linear(self.norm(states), self.embedding.weight, self.bias)
 
+    @old_names
     def forward(
-        self, tokens: Tensor, mask: Tensor | None = None, memory: Tensor | None = None, reach: int | None = None
+        self, input_ids: Tensor, attention_mask: Mask = None, memory: Tensor | None = None, reach: int | None = None
     ) -> Tensor:
         """Tokens (B, T) -> logits (B, T, V) of the token after each; see ``hidden_states``."""
-        return F.linear(self.hidden_states(tokens, mask, memory, reach)[-1], self.embedding.weight, self.bias)
+        states = self.hidden_states(input_ids, attention_mask, memory, reach)
+        return F.linear(states[-1], self.embedding.weight, self.bias)
 
     def read(
         self, tokens: Tensor, memory: Tensor | None = None, length: int | None = None, reach: int | None = None
@@ -234,7 +237,7 @@ def unseen(t: int, s: int, mask: Tensor | None, reach: int | None, device: Any) 
         return None
     distance = mg.arange(s - t, s, device=device)[:, None] - mg.arange(s, device=device)
     hidden = distance < 0 if reach is None else (distance < 0) | (distance > reach)
-    return hidden if mask is None else hidden | ~mask[:, None, None]
+    return hidden if mask is None else hidden | ~mask.bool()[:, None, None]
 
 
 def initialise(model: TransformerXL) -> None:
@@ -295,6 +298,6 @@ class Cached(Plain):
         distances = self.distances[i][:, -both[0].shape[2] - 1 :]
         return attention(y, both[0], both[1], distances, self.model.u[0], self.model.v[0], hidden)
 
-    def reorder(self, rows: Tensor, beam_size: int) -> None:
-        super().reorder(rows, beam_size)
+    def reorder(self, rows: Tensor, num_beams: int) -> None:
+        super().reorder(rows, num_beams)
         self.kept = [[part[rows] for part in pair] for pair in self.kept]

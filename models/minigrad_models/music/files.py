@@ -17,7 +17,7 @@ import minigrad as mg
 from minigrad import viz
 from minigrad.utils.bar import bar
 
-from ..programs.options import search_of
+from ..programs.options import generation_config
 from ..programs.validation import Ids, pieces
 from ..viz import piano_roll
 from . import music_data as data, music_run as run
@@ -107,7 +107,7 @@ def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, f
 def generate(options: argparse.Namespace) -> int:
     """The command ``generate``. Returns the exit status."""
     check_endings(options.output, options.page)
-    search = search_of(options)
+    config = generation_config(options)
     trained = run.load(options.run, options.device)
     language, tempo, prompt = trained.language, TEMPO, np.array([trained.language.begin])
     if options.tempo is not None and language.kind != "chorales":
@@ -123,7 +123,7 @@ def generate(options: argparse.Namespace) -> int:
     mg.manual_seed(options.seed)
     begin = time.perf_counter()
     with bar(options.seconds * options.batch, "writing", " s of music") as progress:
-        args = options.seconds, search, options.batch, tempo
+        args = options.seconds, config, options.batch, tempo
         sequences = compose(trained.model, language, prompt, *args, progress.update)
     spent = time.perf_counter() - begin
     count = sum(len(ids) - len(prompt) for ids in sequences)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minigrad.backend.extras import how_to_install
+from minigrad.backend.extras import library
 from minigrad.serialization.source import replaced
 
 from ..schema import content
@@ -138,7 +138,7 @@ def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
     data = content(file, MOST_BYTES)
     if data[:4] != b"MThd":
         raise ValueError(f"{file} is {'empty' if not data else 'not a MIDI file: it does not begin with MThd'}")
-    mido = load_library()
+    mido = library("mido", "MIDI files need mido")
     try:
         low = np.flatnonzero(np.frombuffer(data, np.uint8) < 128)
         if np.diff(low, append=len(data)).max() > _MOST_HIGH_BYTES:
@@ -151,15 +151,6 @@ def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
         return _song(parsed, sustain)
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
-
-
-def load_library() -> Any:
-    """mido. Raises ImportError if it is missing."""
-    try:
-        import mido
-    except ImportError:
-        raise ImportError(f"MIDI files need mido: {how_to_install('mido')}") from None
-    return mido
 
 
 class _Key(NamedTuple):
@@ -296,7 +287,7 @@ def write_midi(
     Raises ValueError if a pitch, velocity, time, track or tempo is out of range; FileNotFoundError if the folder does
     not exist; OSError if writing fails, which leaves an older file unchanged; ImportError if mido is missing.
     """
-    mido = load_library()
+    mido = library("mido", "MIDI files need mido")
     target, in_order = Path(path), ordered(checked(notes))
     check_tempo(tempo)
     tracks = max((note.track for note in in_order), default=-1) + 1

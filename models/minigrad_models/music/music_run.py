@@ -16,7 +16,7 @@ from minigrad.utils.bar import bar
 
 from ..generation import generate as generation
 from ..generation.beam_search import Decoder
-from ..generation.generate import Model, Search
+from ..generation.generate import GenerationConfig, Model
 from ..programs import models
 from ..programs.folder import Description, Program
 from ..programs.start_training import METRIC, is_finished, report_of, show, train_to_end, trainer_of
@@ -141,9 +141,9 @@ class Allowed:
         mask = mg.from_numpy(np.ascontiguousarray(~self.rules.allowed())).to(tokens.device)
         return logits.masked_fill(mask, -np.inf)
 
-    def reorder(self, rows: Tensor, beam_size: int) -> None:
+    def reorder(self, rows: Tensor, num_beams: int) -> None:
         self.rules.reorder(rows.numpy())
-        self.decoder.reorder(rows, beam_size)
+        self.decoder.reorder(rows, num_beams)
 
 
 class Restricted:
@@ -163,7 +163,7 @@ def compose(
     language: Language,
     prompt: Ids,
     seconds: float,
-    search: Search,
+    config: GenerationConfig,
     count: int = 1,
     tempo: float = TEMPO,
     progress: Any = None,
@@ -175,7 +175,7 @@ def compose(
     report = lambda _, token: progress(float(language.seconds(np.array([token]), tempo)[0]))
     on_token = None if progress is None else report
     rows, most = [prompt.tolist()] * count, language.most_tokens(seconds, tempo)
-    hypotheses = generation.write(Restricted(model, language, total), rows, most, search, language.begin, on_token)
+    hypotheses = generation.generate(Restricted(model, language, total), rows, most, config, language.begin, on_token)
     return [np.array([*prompt, *(i for i in h.tokens if i != language.begin)], np.int64) for h in hypotheses]
 
 
@@ -227,8 +227,8 @@ def evaluated(model: Any, settings: Settings, pieces: list[Ids], path: Path) -> 
         pieces = [pieces[i] for i in np.linspace(0, len(pieces) - 1, most).astype(int).tolist()]
     if s.sample:
         mg.manual_seed(s.seed)  # the same draws each time
-        begin, search = np.array([language.begin]), Search(temperature=0.9)
-        (ids,) = compose(model, language, begin, float(s.sample), search)
+        begin, config = np.array([language.begin]), GenerationConfig(temperature=0.9)
+        (ids,) = compose(model, language, begin, float(s.sample), config)
         show(language.line(ids, SHOWN))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .models import check_device
 
 if TYPE_CHECKING:
-    from ..generation.generate import Search
+    from ..generation.generate import GenerationConfig
 
 TINY = math.nextafter(0, 1)
 
@@ -60,11 +60,11 @@ def add_number(p: Any, name: str, kind: Callable[[str], Any], default: float, me
 
 
 def add_drawing(p: argparse.ArgumentParser, beams: str = "search for the likeliest text with N beams") -> None:
-    """Add the options of ``search_of``. ``beams`` is the help of that option."""
+    """Add the options of ``generation_config``. ``beams`` is the help of ``--num-beams``."""
     p.add_argument("--temperature", type=positive(0), help="of sampling (default: 1); 0: the likeliest token")
     add_limits(p)
     add_number(p, "--repetition-penalty", positive(), 1.0, "above 1, tokens repeat less", "R")
-    p.add_argument("--beams", type=whole(1, 1000), default=1, metavar="N", help=beams)
+    p.add_argument("--num-beams", "--beams", type=whole(1, 1000), default=1, metavar="N", help=beams)
     stride = "tokens by which the window moves when a text outgrows it; 1: each token sees as many as possible, but "
     stride += "takes longer (default: half the window)"
     p.add_argument("--stride", type=whole(0), default=0, metavar="N", help=stride)
@@ -78,11 +78,11 @@ def add_limits(p: argparse.ArgumentParser) -> None:
     p.add_argument("--top-p", type=float, metavar="P", help=likeliest)
 
 
-def search_of(options: argparse.Namespace) -> Search:
-    """The search of the options. Raises ValueError if options exclude each other."""
-    from ..generation.generate import Search, check_exclusive
+def generation_config(options: argparse.Namespace) -> GenerationConfig:
+    """The options of a search. Raises ValueError if options exclude each other."""
+    from ..generation.generate import GenerationConfig, check_exclusive
 
     limits = options.top_k, options.top_p
-    check_exclusive(options.temperature, *limits, options.beams, lambda name: "--" + name.replace("_", "-"))
+    check_exclusive(options.temperature, *limits, options.num_beams, lambda name: "--" + name.replace("_", "-"))
     temperature = 1.0 if options.temperature is None else options.temperature
-    return Search(temperature, *limits, options.repetition_penalty, options.beams, options.stride)
+    return GenerationConfig(temperature, *limits, options.repetition_penalty, options.num_beams, options.stride)

@@ -8,7 +8,6 @@ each score has a signature.
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import json
 import math
 import random
@@ -19,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from minigrad.backend.extras import how_to_install
+from minigrad.backend.extras import how_to_install, library
 from minigrad.serialization.source import replaced
 
 from .tokenizer import several
@@ -113,6 +112,15 @@ def sentence_chrf(texts: Sequence[str], references: Sequence[str]) -> list[float
     return [float(metric.sentence_score(a, [b]).score) for a, b in pairs]
 
 
+def mutual_bleu(texts: Sequence[Sequence[int]]) -> list[list[float]]:
+    """BLEU of each text of tokens, in percent, with each of the texts as its reference (N x N). The counts of n-grams
+    with n ≥ 2 are raised by one, so that a sentence without a common 4-gram does not score 0 (Lin & Och 2004, "ORANGE:
+    a Method for Evaluating Automatic Evaluation Metrics for Machine Translation", section 4)."""
+    metric = _library("sacrebleu.metrics").BLEU(tokenize="none", smooth_method="add-k", smooth_value=1, force=True)
+    lines = [" ".join(map(str, text)) for text in texts]
+    return [[float(metric.corpus_score([one], [[other]]).score) for other in lines] for one in lines]
+
+
 def moses_bleu(texts: Sequence[str], references: Sequence[str], language: str, bootstrap: int = 0) -> Score:
     """BLEU as papers on Multi30k report it: both sides lower-cased and tokenised by Moses. This is the score of Wu et
     al. 2021 (arXiv 2105.14462) for translations in plain text: their tokenised references are ``moses_tokens`` of the
@@ -132,8 +140,8 @@ def moses_tokens(sentences: Iterable[str], language: str) -> list[str]:
     a language code, ImportError if sacremoses is missing."""
     if not (language.isalpha() and language.isascii() and language.islower()):
         raise ValueError(f"the language must be a code such as 'de' or 'fr', not {language!r}")
-    library = _library("sacremoses")
-    normalizer, tokenizer = library.MosesPunctNormalizer(language, perl_parity=True), library.MosesTokenizer(language)
+    moses = _library("sacremoses")
+    normalizer, tokenizer = moses.MosesPunctNormalizer(language, perl_parity=True), moses.MosesTokenizer(language)
     # Moses' program reads lines with their line breaks, which one of its rules needs (a quotation mark after the last
     # full stop moves before it).
     plain = (normalizer.normalize(sentence + "\n").lower() for sentence in several(sentences))
@@ -161,11 +169,7 @@ def _checked(translations: Sequence[str], references: Sequence[str]) -> tuple[li
 
 
 def _library(name: str) -> Any:
-    package = name.partition(".")[0]
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(f"this score needs {package}: {how_to_install(package)}") from error
+    return library(name, f"this score needs {name.partition('.')[0]}")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from minigrad.backend.extras import how_to_install
+from minigrad.backend.extras import library
 
 from ..schema import check, check_size, short
 from .tokenizer import SPECIAL, UNKNOWN, several, until_end
@@ -64,18 +64,18 @@ class SubwordTokenizer:
         check_vocabulary(vocabulary)
         if vocabulary <= len(SPECIAL):
             raise ValueError(f"a vocabulary of {vocabulary} has no subwords: {len(SPECIAL)} tokens are special")
-        library = load_library()
-        learner = library.Tokenizer(library.models.BPE(unk_token=SPECIAL[UNKNOWN]))
-        steps = [library.normalizers.NFC(), library.normalizers.Replace(SPACE, "_")]  # the mark itself in a text
-        steps += [library.normalizers.Replace(library.Regex(_SPACES), " ")]  # the spaces of str.split
-        learner.normalizer = library.normalizers.Sequence([*steps, library.normalizers.Strip()])
-        splitters = library.pre_tokenizers
+        tokenizers = load_library()
+        learner = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=SPECIAL[UNKNOWN]))
+        steps = [tokenizers.normalizers.NFC(), tokenizers.normalizers.Replace(SPACE, "_")]  # the mark itself in a text
+        steps += [tokenizers.normalizers.Replace(tokenizers.Regex(_SPACES), " ")]  # the spaces of str.split
+        learner.normalizer = tokenizers.normalizers.Sequence([*steps, tokenizers.normalizers.Strip()])
+        splitters = tokenizers.pre_tokenizers
         words = splitters.Metaspace(SPACE, prepend_scheme="always", split=False)
         patterns = [_PIECE, _DIGIT] if split_digits else [_PIECE]
-        pieces = [splitters.Split(library.Regex(pattern), "isolated") for pattern in patterns]
+        pieces = [splitters.Split(tokenizers.Regex(pattern), "isolated") for pattern in patterns]
         learner.pre_tokenizer = splitters.Sequence([words, *pieces])
-        learner.decoder = library.decoders.Metaspace(SPACE, prepend_scheme="always")
-        trainer = library.trainers.BpeTrainer(
+        learner.decoder = tokenizers.decoders.Metaspace(SPACE, prepend_scheme="always")
+        trainer = tokenizers.trainers.BpeTrainer(
             special_tokens=list(SPECIAL), vocab_size=vocabulary, min_frequency=min_frequency, show_progress=False
         )
         learner.train_from_iterator(itertools.chain([first], texts), trainer)
@@ -139,12 +139,7 @@ def load_library() -> Any:
     """The tokenizers library, with one thread unless TOKENIZERS_PARALLELISM is set. Raises ImportError. Its threads
     gain little on sentences (a fifth on two cores), compete with training, and cause warnings after a fork."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    try:
-        import tokenizers
-    except ImportError:
-        command = how_to_install("tokenizers")
-        raise ImportError(f"subwords need the tokenizers library: {command}") from None
-    return tokenizers
+    return library("tokenizers", "subwords need the tokenizers library")
 
 
 def _checked(state: Any) -> dict[str, Any]:
@@ -195,10 +190,12 @@ def _without_marks(state: dict[str, Any]) -> Any:
 def byte_level(model: Any, add_prefix_space: bool = False, use_regex: bool = True) -> Any:
     """A tokenizer over bytes (Radford et al. 2019, section 2.2); with ``use_regex``, merges do not cross word
     boundaries."""
-    library = load_library()
-    tokenizer = library.Tokenizer(model)
-    tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space, use_regex=use_regex)
-    tokenizer.decoder = library.decoders.ByteLevel()
+    tokenizers = load_library()
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(
+        add_prefix_space=add_prefix_space, use_regex=use_regex
+    )
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
     return tokenizer
 
 

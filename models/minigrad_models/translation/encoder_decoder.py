@@ -13,7 +13,7 @@ from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 
 from ..generation import beam_search as generate
-from ..generation.beam_search import Decoder, MaxLength
+from ..generation.beam_search import Decoder, Limits
 from ..text.tokenizer import BOS, PAD
 
 
@@ -64,7 +64,7 @@ class Plain:
         states = self.model.decode(tokens, self.memory, self.mask)
         return F.linear(states[:, -1], self.model.embedding.weight)
 
-    def reorder(self, rows: Tensor, beam_size: int) -> None:
+    def reorder(self, rows: Tensor, num_beams: int) -> None:
         self.memory, self.mask = self.memory[rows], self.mask[rows]
 
 
@@ -129,11 +129,11 @@ class TranslationModel(nn.Module):
             states, weight, following.reshape(-1), ignore_index=PAD, label_smoothing=label_smoothing
         )
 
-    def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:
+    def greedy(self, source: Tensor, max_new_tokens: Limits = 100, cached: bool = True) -> Tensor:
         """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS. The limit on tokens is at
         most the model's longest sentence."""
         most = self.config.positions - 1
-        limit = min(max_length, most) if isinstance(max_length, int) else [min(n, most) for n in max_length]
+        limit = min(max_new_tokens, most) if isinstance(max_new_tokens, int) else [min(n, most) for n in max_new_tokens]
         hypotheses = generate.greedy(self.begin(source, cached), limit)
         return pad([h.tokens for h in hypotheses], source.device)
 

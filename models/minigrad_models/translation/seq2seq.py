@@ -161,7 +161,7 @@ class Stepwise(Plain):
 
     def __init__(self, model: Seq2Seq, start: Tensor, memory: Memory, mask: Tensor) -> None:
         super().__init__(model, start, memory, mask)
-        self.beam_size = 1
+        self.num_beams = 1
 
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
@@ -171,13 +171,13 @@ class Stepwise(Plain):
         self.memory = replace(self.memory, start=states)
         return F.linear(out[:, 0], self.model.embedding.weight)
 
-    def reorder(self, rows: Tensor, beam_size: int) -> None:
-        if beam_size == self.beam_size and len(rows) == len(self.mask):  # no sentence has finished
+    def reorder(self, rows: Tensor, num_beams: int) -> None:
+        if num_beams == self.num_beams and len(rows) == len(self.mask):  # no sentence has finished
             states = tuple(s[rows] for s in self.memory.start)  # beams of one sentence share its memory
             self.memory = replace(self.memory, start=states)
         else:
             self.memory, self.mask = self.memory[rows], self.mask[rows]
-        self.beam_size = beam_size
+        self.num_beams = num_beams
 
 
 class Seq2Seq(TranslationModel):

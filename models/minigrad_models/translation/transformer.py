@@ -62,7 +62,7 @@ class Cached:
     @mg.no_grad()
     def __init__(self, model: Transformer, start: Tensor, memory: Tensor, mask: Tensor) -> None:
         self.model, self.start, self.mask = model, start, mask
-        self.beam_size, self.length = 1, 0  # W; tokens seen so far
+        self.num_beams, self.length = 1, 0  # W; tokens seen so far
         padding = None if bool(mask.all()) else mask.array  # without padding, attention needs no mask
         self.layers = [CachedLayer(layer, memory, padding) for layer in model.decoder]
 
@@ -75,14 +75,14 @@ class Cached:
         self.length += 1
         return F.linear(self.model.decoder_norm(wrap(x[:, 0])), self.model.embedding.weight)
 
-    def reorder(self, rows: Tensor, beam_size: int) -> None:
-        sentences = rows[::beam_size] // self.beam_size
+    def reorder(self, rows: Tensor, num_beams: int) -> None:
+        sentences = rows[::num_beams] // self.num_beams
         for layer in self.layers:
             if len(sentences) < len(self.mask):
                 layer.keep(sentences.array)
-            layer.beam_size = beam_size
+            layer.num_beams = num_beams
             layer.self_attention.reorder(rows.array, self.length)
-        self.mask, self.beam_size = self.mask[sentences], beam_size
+        self.mask, self.num_beams = self.mask[sentences], num_beams
 
 
 class CachedLayer:
@@ -96,7 +96,7 @@ class CachedLayer:
         self.residuals = [CachedResidual(residual) for residual in residuals]
         self.cross_query, self.cross_output = CachedLinear(cross.query), CachedLinear(cross.output)
         self.keys, self.values = (cross.split(part(memory)).array for part in (cross.key, cross.value))
-        self.heads, self.beam_size, self.mask = cross.heads, 1, mask
+        self.heads, self.num_beams, self.mask = cross.heads, 1, mask
 
     def step(self, x: Array, position: int) -> Array:
         """The state of the new token after this layer, (N, 1, D) -> (N, 1, D)."""
@@ -107,7 +107,7 @@ class CachedLayer:
     def attend_to_source(self, x: Array) -> Array:
         """Cross-attention: the W beams of a sentence are W queries to the same keys."""
         d = x.shape[-1]
-        q = self.cross_query(x).reshape(-1, self.beam_size, self.heads, d // self.heads)
+        q = self.cross_query(x).reshape(-1, self.num_beams, self.heads, d // self.heads)
         heads = attend(q.swapaxes(1, 2), self.keys, self.values, self.mask)  # (B, H, W, D/H)
         return self.cross_output(heads.swapaxes(1, 2).reshape(x.shape))  # -> (N, 1, D)
 

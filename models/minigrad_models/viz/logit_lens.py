@@ -156,7 +156,7 @@ def logit_lens(
             that also sees later tokens (BERT), the tokens themselves.
         top: K, the number of likeliest tokens of each distribution.
         sentence: the index in a batch. title: the page's title.
-        inputs: the model's inputs by name. Padding is left out by ``mask``, True at tokens (B, T).
+        inputs: the model's inputs by name. ``attention_mask`` (B, T), 1 or True at tokens, excludes padding.
 
     Raises TypeError for a model without layers or logits, or a text without a tokenizer; ValueError if there are no
     tokens, shapes do not match, top is below 1, the page would be too large, or logits are not finite.
@@ -177,7 +177,7 @@ def logit_lens(
         pairs = [first, first], [first, first - 1 if first else 1]
         one, other = (_logits(model(mg.tensor([pair], device=device)))[0, 0] for pair in pairs)
         continues = not (one != other).any()
-        positions = _positions(inputs.get("mask"), ids, sentence)
+        positions = _positions(inputs.get("attention_mask"), ids, sentence)
         right = _targets(targets, ids, sentence, positions, continues)
         states, output = _run(model, mg.tensor(ids, device=device), sentence, positions, inputs)
         numbers = _numbers(model, states, output, right, top)

@@ -69,30 +69,30 @@ def small(kind: Any, device: str = "cpu", **changes: Any) -> Any:
 
 
 def batch(kind: Any, padded: bool = True, device: str = "cpu") -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """Tokens, types and mask (3, T), or (1, 3, T) for multiple choice; without padding there are no types."""
+    """Tokens, mask and types (3, T), or (1, 3, T) for multiple choice; without padding there are no types."""
     rows: list[Tensor | None] = [mg.tensor(TOKENS, device=device), None, None]
     if padded:
         mask = mg.arange(T, device=device) < mg.tensor(LENGTHS, device=device)[:, None]
-        rows[1:] = [mg.tensor(TYPES, device=device), mask]
+        rows[1:] = [mask, mg.tensor(TYPES, device=device)]
     if kind is BertForMultipleChoice:
         rows = [None if x is None else x[None] for x in rows]
     assert rows[0] is not None
     return rows[0], rows[1], rows[2]
 
 
-def as_theirs(tokens: Tensor, types: Tensor | None, mask: Tensor | None) -> dict[str, Any]:
+def as_theirs(tokens: Tensor, mask: Tensor | None, types: Tensor | None) -> dict[str, Any]:
     """The arguments of transformers' models."""
     arguments = {"input_ids": tokens, "token_type_ids": types, "attention_mask": None if mask is None else mask.long()}
     return {name: in_torch(x) for name, x in arguments.items() if x is not None}
 
 
-def loss_of(model: Any, tokens: Tensor, types: Tensor | None, mask: Tensor | None, *targets: Any) -> Tensor:
+def loss_of(model: Any, tokens: Tensor, mask: Tensor | None, types: Tensor | None, *targets: Any) -> Tensor:
     """The loss of any of the models."""
     values = [mg.tensor(t, device=tokens.device) for t in targets]
     if isinstance(model, BertForPreTraining):
-        first, second = model.losses(tokens, *values, types=types, mask=mask)
+        first, second = model.losses(tokens, *values, attention_mask=mask, token_type_ids=types)
         return first + second
-    return model.loss(tokens, *values, types=types, mask=mask)
+    return model.loss(tokens, *values, attention_mask=mask, token_type_ids=types)
 
 
 def assert_gradients(ours: Any, theirs: Any, rtol: float) -> None:
@@ -178,9 +178,9 @@ def test_transformers_reads_our_files(kind: Any, tmp_path: Path) -> None:
     assert theirs.config.hidden_dropout_prob == 0.25 and theirs.config.classifier_dropout == 0.5
     assert theirs.config.id2label == dict(enumerate(names.get("label_names", ["LABEL_0", "LABEL_1"])))
     assert json.loads((tmp_path / "config.json").read_text())["architectures"] == [name]
-    tokens, types, mask = batch(kind)
-    expected = theirs.eval()(**as_theirs(tokens, types, mask))
-    result = ours(tokens, types, mask)
+    tokens, mask, types = batch(kind)
+    expected = theirs.eval()(**as_theirs(tokens, mask, types))
+    result = ours(tokens, mask, types)
     assert_close(result[0] if isinstance(result, tuple) else result, expected[0], 1e-4)
     again = kind.from_pretrained(tmp_path)
     assert again.config == ours.config
@@ -251,18 +251,18 @@ def test_gradients_match_finite_differences() -> None:
         model = small(kind, vocabulary=5, positions=3, d_model=4, layers=1, d_ff=4, padding=4).double()
         # Padding's embedding is not a free parameter, but has a gradient where embeddings score the words.
         free = [p for name, p in model.named_parameters() if name != "bert.embedding.weight"]
-        check = lambda *_, model=model, y=y: loss_of(model, tokens, None, mask, *y)
+        check = lambda *_, model=model, y=y: loss_of(model, tokens, mask, None, *y)
         assert mg.autograd.gradcheck(check, free, atol=1e-6), kind
 
 
 def test_padding_changes_nothing(device: str) -> None:
     model = small(Bert, device)
-    tokens, types, mask = batch(Bert, device=device)
+    tokens, mask, types = batch(Bert, device=device)
     assert types is not None
-    states, vectors = model(tokens, types, mask), model.sentence_embeddings(tokens, mask)
+    states, vectors = model(tokens, mask, types), model.sentence_embeddings(tokens, mask)
     for i, n in enumerate(LENGTHS):
         alone = tokens[i : i + 1, :n]
-        assert_close(states[i, :n], model(alone, types[i : i + 1, :n])[0], 1e-5)
+        assert_close(states[i, :n], model(alone, token_type_ids=types[i : i + 1, :n])[0], 1e-5)
         assert_close(vectors[i], model.sentence_embeddings(alone)[0], 1e-5)
     assert_close(vectors.square().sum(1), mg.ones(3), 1e-5)
 

@@ -53,11 +53,11 @@ class Random:
         rows = [self.logits(s, t) for s, t in zip(self.rows, self.tokens, strict=True)]
         return mg.tensor(np.stack(rows), device=self.device)
 
-    def reorder(self, rows: mg.Tensor, beam_size: int) -> None:
+    def reorder(self, rows: mg.Tensor, num_beams: int) -> None:
         self.rows = [self.rows[i] for i in rows.tolist()]
-        groups = [self.rows[i : i + beam_size] for i in range(0, len(self.rows), beam_size)]
+        groups = [self.rows[i : i + num_beams] for i in range(0, len(self.rows), num_beams)]
         # a sentence's rows are contiguous:
-        assert all(len(set(g)) == 1 and len(g) == beam_size for g in groups)
+        assert all(len(set(g)) == 1 and len(g) == num_beams for g in groups)
 
 
 def probabilities(
@@ -230,7 +230,7 @@ def test_empty_and_bad_input() -> None:
     assert wu(0.6)(1) == 1.0 and math.isclose(wu(0.6)(13), 3**0.6) and power(0.5)(9) == 3.0
     one, two = Random([1]), Random([1, 2])
     wrong: list[tuple[str, Any, Callable[..., object]]] = [
-        ("beam_size must be at least 1, not (0|-1)", (0, -1), lambda x: beam_search(one, x)),
+        ("num_beams must be at least 1, not (0|-1)", (0, -1), lambda x: beam_search(one, x)),
         ("temperature must be positive", (0.0, -1.0, math.nan), lambda x: sample(one, temperature=x)),
         ("top_p must be above 0 and at most 1", (0.0, 1.1, math.nan), lambda x: sample(one, top_p=x)),
         ("top_k must be at least 1, not 0", (0,), lambda x: sample(one, top_k=x)),
@@ -239,7 +239,7 @@ def test_empty_and_bad_input() -> None:
         ("length_penalty must be a finite", (math.nan, math.inf), power),
     ]
     for write in (greedy, sample, lambda decoder, limit: beam_search(decoder, 2, limit)):
-        wrong.append(("max_length must be at least 1 token", (0, [3, 0]), partial(write, two)))
+        wrong.append(("max_new_tokens must be at least 1 token", (0, [3, 0]), partial(write, two)))
         wrong.append(("3 limits for 2 sentences", ([1, 2, 3],), partial(write, two)))
         wrong.append(("token 2: the decoder's logits are NaN or", (5,), partial(write, Broken([1, 2], end=-50.0))))
     for message, values, call in wrong:
@@ -272,9 +272,11 @@ def test_the_penalty_divides_positive_logits_of_tokens_so_far_and_multiplies_neg
 def test_without_an_end_every_text_reaches_its_limit(device: str) -> None:
     limits = [3, 6, 1]
     for write in (greedy, sample):
-        texts = write(Random([1, 2, 3], device, end=2.0), limits, eos=None)
+        texts = write(Random([1, 2, 3], device, end=2.0), limits, eos_token_id=None)
         assert [len(h.tokens) for h in texts] == limits and any(EOS in h.tokens[:-1] for h in texts)
-    for beams, limit in zip(beam_search(Random([1, 2, 3], device, end=2.0), 3, limits, eos=None), limits, strict=True):
+    for beams, limit in zip(
+        beam_search(Random([1, 2, 3], device, end=2.0), 3, limits, eos_token_id=None), limits, strict=True
+    ):
         assert [len(h.tokens) for h in beams] == [limit] * 3
         assert beams[0].score == max(h.score for h in beams)
 

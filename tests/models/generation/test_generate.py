@@ -54,9 +54,9 @@ def test_each_option_selects_its_search() -> None:
         mg.manual_seed(3)
         outputs = model.generate(PROMPTS, 7, **options)
         mg.manual_seed(3)
-        assert outputs == tokens(generate.sample(model.begin(PROMPTS), 7, eos=None, **options))
-    beams = generate.beam_search(model.begin(PROMPTS), 3, 7, eos=None)
-    assert model.generate(PROMPTS, 7, beams=3) == [texts[0].tokens for texts in beams]
+        assert outputs == tokens(generate.sample(model.begin(PROMPTS), 7, eos_token_id=None, **options))
+    beams = generate.beam_search(model.begin(PROMPTS), 3, 7, eos_token_id=None)
+    assert model.generate(PROMPTS, 7, num_beams=3) == [texts[0].tokens for texts in beams]
     penalised = generate.greedy(generate.RepetitionPenalty(model.begin(PROMPTS), 2.0), 7, None)
     assert model.generate(PROMPTS, 7, repetition_penalty=2.0) == tokens(penalised)
 
@@ -72,14 +72,14 @@ def test_a_token_ends_a_text() -> None:
     model = small()
     (text,) = model.generate(PROMPTS[:1], 7)
     end = text[3]
-    assert model.generate(PROMPTS[:1], 7, end=end) == [text[: text.index(end) + 1]]
+    assert model.generate(PROMPTS[:1], 7, eos_token_id=end) == [text[: text.index(end) + 1]]
 
 
 def test_texts(tokenizer: Any) -> None:
     model = speaker(tokenizer)
     end = tokenizer.token_to_id("<|endoftext|>")
     ids = [tokenizer.encode(text).ids for text in TEXTS]
-    expected = [tokenizer.decode(t) for t in model.generate(ids, 20, end=end)]
+    expected = [tokenizer.decode(t) for t in model.generate(ids, 20, eos_token_id=end)]
     assert model.generate(TEXTS, 20) == expected
     assert model.generate(TEXTS[0], 20) == model.generate(TEXTS[:1], 20)[0] and isinstance(expected[0], str)
     with mg.no_grad():
@@ -100,7 +100,7 @@ def test_pieces_of_a_text_are_whole_characters(tokenizer: Any) -> None:
         def next_logits(self, text: mg.Tensor) -> mg.Tensor:
             return mg.nn.functional.one_hot(mg.tensor([next(ids)]), tokenizer.get_vocab_size()).float()
 
-        def reorder(self, rows: mg.Tensor, beam_size: int) -> None:
+        def reorder(self, rows: mg.Tensor, num_beams: int) -> None:
             pass
 
     count = len(tokenizer.encode("é😀, ").ids) + len(tokenizer.encode("漢").ids) - 1
@@ -141,16 +141,16 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
     ([[1, 300]], {}, "a prompt has token 300, but the vocabulary ends at 299"),
     ("abc", {}, "the model has no tokenizer: pass prompts as tokens"),
     (["abc"], {}, "the model has no tokenizer: pass prompts as tokens"),
-    ([[1]], {"max_length": 0}, "max_length must be at least 1 token"),
-    ([[1]], {"max_length": [1, 2]}, "2 limits for 1 sentences"),
+    ([[1]], {"max_new_tokens": 0}, "max_new_tokens must be at least 1 token"),
+    ([[1]], {"max_new_tokens": [1, 2]}, "2 limits for 1 sentences"),
     ([[1]], {"temperature": -1.0}, "temperature must be positive"),
     ([[1]], {"top_k": 0}, "top_k must be at least 1"),
     ([[1]], {"top_p": 1.5}, "top_p must be above 0"),
     ([[1]], {"temperature": 0, "top_k": 5}, "top_k is for sampling, and temperature 0 takes the likeliest"),
-    ([[1]], {"beams": 2, "top_p": 0.5}, "top_p is for sampling, and beams search for the likeliest text"),
-    ([[1]], {"beams": 2, "temperature": 1.0}, "temperature is for sampling, and beams"),
-    ([[1]], {"beams": 2, "on_token": print}, "a beam search finds them only at its end"),
-    ([[1]], {"beams": 0}, "beam_size must be at least 1, not 0"),
+    ([[1]], {"num_beams": 2, "top_p": 0.5}, "top_p is for sampling, and num_beams searches for the likeliest text"),
+    ([[1]], {"num_beams": 2, "temperature": 1.0}, "temperature is for sampling, and num_beams"),
+    ([[1]], {"num_beams": 2, "on_token": print}, "a beam search finds them only at its end"),
+    ([[1]], {"num_beams": 0}, "num_beams must be at least 1, not 0"),
     ([[1]], {"repetition_penalty": 0.0}, "repetition_penalty must be a positive number"),
     ([[1]], {"stride": 17}, r"stride must be between 1 and the model's context \(16\), not 17"),
 ]
@@ -170,3 +170,14 @@ def test_a_model_without_a_window_generates_too() -> None:
     assert model.generate(PROMPTS, 7) == expected
     with pytest.raises(ValueError, match="but this model has a memory instead"):
         model.generate(PROMPTS, 7, stride=2)
+
+
+def test_old_names_of_arguments_warn() -> None:
+    model: Any = small()
+    greedy: Any = generate.greedy
+    with pytest.warns(FutureWarning, match="generate: beams is now num_beams"):
+        assert model.generate(PROMPTS, 5, beams=2) == model.generate(PROMPTS, 5, num_beams=2)
+    with pytest.warns(FutureWarning, match="greedy: eos is now eos_token_id"):
+        greedy(model.begin(PROMPTS), 5, eos=None)
+    with pytest.warns(FutureWarning, match="forward: tokens is now input_ids"):
+        assert mg.equal(model(tokens=mg.tensor([[1, 2]])), model(input_ids=mg.tensor([[1, 2]])))

@@ -2,11 +2,11 @@
 
 import math
 import random
-from collections.abc import Hashable, Sequence
 
 import pytest
 
-from minigrad_models.generation.beam_search import Hypothesis, _bleu, _counts, minimum_bayes_risk
+from minigrad_models.generation.beam_search import Hypothesis, minimum_bayes_risk
+from minigrad_models.text.scores import mutual_bleu
 from minigrad_models.text.tokenizer import EOS
 
 
@@ -21,27 +21,14 @@ def drawn(seed: int) -> list[Hypothesis]:
     return [hypothesis([draw.randrange(10, 14) for _ in range(draw.randrange(1, 9))], s) for s in scores]
 
 
-def sentence_bleu(translation: Sequence[Hashable], reference: Sequence[Hashable]) -> float:
-    return _bleu(_counts(translation), _counts(reference))
-
-
-def test_sentence_bleu_matches_sacrebleu() -> None:
-    """One is added to the counts of bigrams and longer n-grams, as in sacrebleu."""
-    metrics = pytest.importorskip("sacrebleu.metrics")
-    metric = metrics.BLEU(tokenize="none", force=True, smooth_method="add-k", smooth_value=1)
-    for seed in range(20):
-        one, other = (" ".join(map(str, h.tokens[:-1])) for h in drawn(seed)[:2])
-        expected = metric.sentence_score(one, [other]).score
-        assert sentence_bleu(one.split(), other.split()) * 100 == pytest.approx(expected), seed
-
-
-def test_sentence_bleu_by_hand() -> None:
+def test_bleu_of_tokens_by_hand() -> None:
+    (_, near, short), (_, _, _), (_, _, same) = mutual_bleu([[1, 2, 3, 4], [1, 2, 3, 5], [1, 2, 3]])
     # 3 of 4 tokens, 2 + 1 of 3 + 1 bigrams, 1 + 1 of 2 + 1 trigrams, 0 + 1 of 1 + 1 4-grams
-    expected = (3 / 4 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25
-    assert sentence_bleu("abcd", "abcx") == pytest.approx(expected)
-    assert sentence_bleu("abc", "abcd") == pytest.approx(math.exp(1 - 4 / 3))
-    assert sentence_bleu("abcd", "abcd") == sentence_bleu("a", "a") == sentence_bleu("", "") == 1
-    assert sentence_bleu("ab", "cd") == sentence_bleu("", "a") == sentence_bleu("a", "") == 0
+    assert near == pytest.approx(100 * (3 / 4 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25)
+    assert short == pytest.approx(100 * (3 / 4 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25)
+    assert same == pytest.approx(100)
+    assert mutual_bleu([[1, 2, 3], [1, 2, 3, 4]])[0][1] == pytest.approx(100 * math.exp(1 - 4 / 3))
+    assert mutual_bleu([[1, 2], [3, 4], []]) == [[pytest.approx(100), 0, 0], [0, pytest.approx(100), 0], [0, 0, 0]]
 
 
 @pytest.mark.parametrize(("seed", "sharpness"), [(0, 0.0), (1, 1.0), (2, 8.0)])
@@ -50,7 +37,7 @@ def test_the_expected_bleu_falls(seed: int, sharpness: float) -> None:
     total = sum(math.exp(sharpness * h.score) for h in beam)
 
     def expected(one: Hypothesis) -> float:
-        similar = [sentence_bleu(one.tokens[:-1], other.tokens[:-1]) for other in beam]
+        similar = [mutual_bleu([one.tokens[:-1], other.tokens[:-1]])[0][1] for other in beam]
         return sum(math.exp(sharpness * h.score) / total * bleu for h, bleu in zip(beam, similar, strict=True))
 
     ordered = minimum_bayes_risk(beam, sharpness)

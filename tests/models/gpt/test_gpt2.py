@@ -78,7 +78,7 @@ def test_states_logits_loss_and_all_gradients(name: str, tmp_path: Path) -> None
         assert_close(state[text], other[in_torch(text)], rtol, f"state {i}")
     assert_close(ours(tokens, mask)[text], expected.logits[in_torch(text)], rtol, "logits")
     targets = labels(tokens, mask)
-    loss = ours.loss(tokens[:, :-1], targets[:, 1:], mask=None if mask is None else mask[:, :-1])
+    loss = ours.loss(tokens[:, :-1], targets[:, 1:], attention_mask=None if mask is None else mask[:, :-1])
     assert_close(loss, expected.loss, 1e-4, "loss")
     cross_entropy = importlib.import_module("torch").nn.functional.cross_entropy  # transformers' loss is always float32
     theirs_loss = cross_entropy(expected.logits[:, :-1].flatten(0, 1), in_torch(targets[:, 1:]).flatten())
@@ -111,7 +111,7 @@ def test_greedy_beam_and_penalised_texts(tmp_path: Path) -> None:
     assert [h.tokens for h in generate.greedy(ours.begin(prompts), new, None)] == expected
     for width in (2, 4):
         expected = continued(theirs, prompts, new, do_sample=False, num_beams=width)
-        beams = generate.beam_search(ours.begin(prompts), width, new, 0.0, eos=None)
+        beams = generate.beam_search(ours.begin(prompts), width, new, 0.0, eos_token_id=None)
         assert [hypotheses[0].tokens for hypotheses in beams] == expected
     for penalty, prompt in itertools.product((1.3, 0.8), prompts):  # one by one: transformers also penalises padding
         expected = continued(theirs, [prompt], new, do_sample=False, repetition_penalty=penalty)

@@ -196,7 +196,7 @@ def test_a_seed_repeats_a_text(trained: Path, capsys: pytest.CaptureFixture[str]
         texts.append(capsys.readouterr().out)
     assert texts[0] == texts[1] != texts[2]
     assert all(len(text) == len("the") + 30 + 1 for text in texts)
-    assert cli.main(text_of(trained, "--prompt", "the cat sees the moon.", "--beams", "3")) == 0
+    assert cli.main(text_of(trained, "--prompt", "the cat sees the moon.", "--num-beams", "3")) == 0
     message = capsys.readouterr()
     assert message.out.startswith("the cat sees the moon.")
     assert "note: a prompt has 22 tokens, but the model sees only the last 12" in message.err
@@ -220,7 +220,7 @@ def test_invalid_options_of_generate(trained: Path, refused: Refused) -> None:
     for options, message in (
         (("--prompt", ""), "the prompt is empty"),
         (("--prompt", "the Ω"), "never seen 'Ω': its vocabulary is the .* characters"),
-        (("--beams", "2", "--top-k", "3"), "--top-k is for sampling"),
+        (("--num-beams", "2", "--top-k", "3"), "--top-k is for sampling"),
         (("--temperature", "0", "--top-p", "0.5"), "--top-p is for sampling"),
         (("--top-p", "2"), "top_p must be above 0 and at most 1"),
         (("--stride", "13"), "stride must be between 1 and the model's context"),

@@ -148,7 +148,7 @@ def test_gradients_match_finite_differences(kind: str) -> None:
 def test_the_cache_holds_no_more_than_the_reach() -> None:
     model = small()
     decoder: Any = model.begin([[1, 2]], reach=4)
-    generate.greedy(decoder, 20, eos=None)
+    generate.greedy(decoder, 20, eos_token_id=None)
     assert [keys.shape for keys, _ in decoder.kept] == [(0, 2, 4, 4)] * 2  # the only row has ended
 
 

@@ -96,7 +96,7 @@ def test_several_files_pages_and_beams(run: Path, tmp_path: Path, capsys: pytest
     assert {path.name for path in tmp_path.iterdir()} == {"a-1.mid", "a-2.mid", "a-1.html", "a-2.html"}
     assert "soprano" in (tmp_path / "a-1.html").read_text(encoding="utf-8")
     assert (tmp_path / "a-1.mid").read_bytes() != (tmp_path / "a-2.mid").read_bytes()
-    assert cli.main(music_of(run, tmp_path / "b.mid", "--seconds", "1", "--beams", "3")) == 0
+    assert cli.main(music_of(run, tmp_path / "b.mid", "--seconds", "1", "--num-beams", "3")) == 0
 
 
 def test_invalid_options_of_generate(run: Path, tmp_path: Path, refused: Refused) -> None:
@@ -147,7 +147,7 @@ class Table:
         before = read[:, -2] if read.shape[1] > 1 else np.zeros_like(last)
         return mg.from_numpy(self.log_p[before, last])
 
-    def reorder(self, rows: mg.Tensor, beam_size: int) -> None:
+    def reorder(self, rows: mg.Tensor, num_beams: int) -> None:
         self.read = self.read[rows.numpy()]
 
     def probability(self, tokens: list[int]) -> float:

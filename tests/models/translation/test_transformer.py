@@ -56,7 +56,7 @@ def test_bad_sizes_and_sentences() -> None:
     model = small("cpu", positions=4)
     with pytest.raises(ValueError, match="a sentence of 5 tokens is longer than the model's 4 positions"):
         model.encode(pad([[4, 5, 6, 7, 8]], "cpu"))
-    assert model.greedy(pad([[4, 5]], "cpu"), max_length=50).shape[1] <= 4
+    assert model.greedy(pad([[4, 5]], "cpu"), max_new_tokens=50).shape[1] <= 4
     with pytest.raises(IndexError, match="out of range"):
         model.encode(pad([[4, 11]], "cpu"))
 

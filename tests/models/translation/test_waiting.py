@@ -12,11 +12,11 @@ from tests.support.cases import cases
 
 TOKENS = 6
 SEARCHES: dict[str, Callable[..., Any]] = {
-    "greedy": lambda decoder, eos: greedy(decoder, TOKENS, eos),
-    "sample": lambda decoder, eos: sample(decoder, TOKENS, 1.3, 5, 0.9, eos),
-    "sample from all": lambda decoder, eos: sample(decoder, TOKENS, eos=eos),
-    "beam search": lambda decoder, eos: beam_search(decoder, 3, TOKENS, eos=eos),
-    "penalty": lambda decoder, eos: greedy(RepetitionPenalty(decoder, 1.2), TOKENS, eos),
+    "greedy": lambda decoder, eos_token_id: greedy(decoder, TOKENS, eos_token_id),
+    "sample": lambda decoder, eos_token_id: sample(decoder, TOKENS, 1.3, 5, 0.9, eos_token_id),
+    "sample from all": lambda decoder, eos_token_id: sample(decoder, TOKENS, eos_token_id=eos_token_id),
+    "beam search": lambda decoder, eos_token_id: beam_search(decoder, 3, TOKENS, eos_token_id=eos_token_id),
+    "penalty": lambda decoder, eos_token_id: greedy(RepetitionPenalty(decoder, 1.2), TOKENS, eos_token_id),
 }
 
 

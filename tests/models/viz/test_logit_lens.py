@@ -118,7 +118,7 @@ def test_the_target_of_a_masked_word_is_at_its_position() -> None:
 
 def test_padding_is_dropped() -> None:
     mask = mg.tensor([[True] * 7, [False, False, *[True] * 5]])
-    view = logit_lens(gpt2(), TOKENS, WORDS, sentence=1, mask=mask)
+    view = logit_lens(gpt2(), TOKENS, WORDS, sentence=1, attention_mask=mask)
     alone = logit_lens(gpt2(), TOKENS[1][2:], WORDS)
     assert view.tokens == alone.tokens == ("w3", "w5", "w8", "w9", "w7")
     assert view.targets.tolist() == [5, 8, 9, 7, -1]
@@ -128,7 +128,7 @@ def test_padding_is_dropped() -> None:
     model = TransformerXL(XLConfig(23, d_model=8, heads=2, layers=2, d_ff=16, segment=4, memory=3)).eval()
     memory = model.remember(model.hidden_states(mg.tensor([TOKENS[0][:3]])))
     mask = mg.tensor([[True] * 5 + [False, False]])  # starts with the memory's mask
-    view = logit_lens(model, TOKENS[0][3:], memory=memory, mask=mask)
+    view = logit_lens(model, TOKENS[0][3:], memory=memory, attention_mask=mask)
     assert view.tokens == ("1", "5") and view.targets.tolist() == [5, -1] and view.continues
     with mg.no_grad():
         expected = logs(model(mg.tensor([TOKENS[0][3:5]]), memory=memory)[0])
