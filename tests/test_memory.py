@@ -112,8 +112,8 @@ def test_evaluation_makes_no_nodes() -> None:
 
 
 def second_order(x: Tensor) -> None:
-    (slope,) = minigrad.autograd.grad((x.tanh() ** 3).sum(), x, create_graph=True)
-    minigrad.autograd.grad(slope.sum(), x)
+    (derivative,) = minigrad.autograd.grad((x.tanh() ** 3).sum(), x, create_graph=True)
+    minigrad.autograd.grad(derivative.sum(), x)
 
 
 def views_and_changes_in_place(weight: Tensor) -> None:

@@ -71,8 +71,8 @@ def of_sequences(g: mg.Generator) -> tuple[nn.Module, Callable[[nn.Module], Tens
         out = checkpoint(lambda t: m["rnn"](t)[0], x, use_reentrant=False)  # type: ignore[index]
         with parametrize.cached():
             total = m["head"](dropped(out, 0.2, g)).logsumexp(-1).sum()  # type: ignore[index]
-        (slope,) = mg.autograd.grad(total, x, create_graph=True)
-        return total / 35 + (slope * slope).sum()
+        (derivative,) = mg.autograd.grad(total, x, create_graph=True)
+        return total / 35 + (derivative * derivative).sum()
 
     return model, loss
 

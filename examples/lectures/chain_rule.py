@@ -42,19 +42,19 @@ class Chain(NamedTuple):
 
     values: Array  # h (n + 1)
     gradients: Array  # ∂hₙ/∂hₜ (n + 1), from one backward pass; the last is 1
-    slopes: Array  # ∂hₜ₊₁/∂hₜ (n), each from a backward pass through only its step
+    derivatives: Array  # ∂hₜ₊₁/∂hₜ (n), each from a backward pass through only its step
 
 
 def follow(step: Callable[[Tensor], Tensor], start: float, steps: int = STEPS) -> Chain:
     """Take ``steps`` steps, then compute all gradients in one backward pass."""
     values = [mg.tensor(start, dtype=mg.float64, requires_grad=True)]
-    slopes = []
+    derivatives = []
     for _ in range(steps):
         here = values[-1].detach().requires_grad_()
-        slopes.append(mg.autograd.grad(step(here), here)[0].item())
+        derivatives.append(mg.autograd.grad(step(here), here)[0].item())
         values.append(step(values[-1]))
     gradients = mg.autograd.grad(values[-1], values)
-    return Chain(*(np.array(row) for row in ([v.item() for v in values], [g.item() for g in gradients], slopes)))
+    return Chain(*(np.array(row) for row in ([v.item() for v in values], [g.item() for g in gradients], derivatives)))
 
 
 def times(factor: float) -> Chain:
@@ -120,7 +120,7 @@ def _table(name: str, chain: Chain, step: Callable[[float], str], digits: int = 
             return f"{step(chain.values[t - 1])} = {result}" if t else f"the start: {result}"
         if t == STEPS:
             return "the gradient of the result by itself: 1"
-        return f"{term(chain.slopes[t], digits)} × {number(table[t + 1, 1], digits)} = {result}"
+        return f"{term(chain.derivatives[t], digits)} × {number(table[t + 1, 1], digits)} = {result}"
 
     rows, columns = [f"t = {t}" for t in range(STEPS + 1)], ("forward ↓", "backward ↑")
     note = "value, and ∂result/∂value"
@@ -177,9 +177,9 @@ def _checks() -> Fields:
     return {
         "engine": all((v := gradients[name]) is not None and _value(v) == f"{by_hand[name]:g}" for name in by_hand),
         "products": all(
-            np.allclose(c.gradients[:-1], np.cumprod(c.slopes[::-1])[::-1], rtol=1e-12, atol=0) for c in chains
+            np.allclose(c.gradients[:-1], np.cumprod(c.derivatives[::-1])[::-1], rtol=1e-12, atol=0) for c in chains
         ),
         "power": all(math.isclose(times(f).gradients[0], f**STEPS, rel_tol=1e-12) for f in FACTORS),
-        "bounds": bent("σ(h)").slopes.max() <= 0.25 and bent("tanh(h)").slopes.max() <= 1,
-        "never_below": with_shortcut().slopes.min() >= 1,
+        "bounds": bent("σ(h)").derivatives.max() <= 0.25 and bent("tanh(h)").derivatives.max() <= 1,
+        "never_below": with_shortcut().derivatives.min() >= 1,
     }

@@ -61,7 +61,7 @@ def by_softmax(query: Tensor, scale: float = SCALE) -> Tensor:
     return (scale * (query @ keys().T)).softmax(-1)
 
 
-def slope(angle: float, scale: float) -> float:
+def derivative(angle: float, scale: float) -> float:
     """The derivative of the result with respect to the direction, in degrees Celsius per degree, from the engine."""
     turned = mg.tensor([angle], dtype=mg.float64, requires_grad=True)
     (gradient,) = mg.autograd.grad((by_softmax(direction(turned), scale) @ values()).sum(), turned)
@@ -137,14 +137,14 @@ def _scale() -> Fields:
             f"{scale:g}",
             number(by_softmax(direction(ANGLE), scale) @ values()),
             number(_steepest(scale)),
-            number(slope(ANGLE, scale), 3),
+            number(derivative(ANGLE, scale), 3),
         )
         for scale in SCALES
     ]
     return {
         "curves": Choice("scale β", [f"{scale:g}" for scale in SCALES], options, START, True),
         "by_scale": Matrix("softmax(β q Kᵀ)", table, names, NAMES, 3, "weights", how, example=(START, 1)),
-        "slopes": Steps(head, rows, numbers=(0, 1, 2, 3)),
+        "derivatives": Steps(head, rows, numbers=(0, 1, 2, 3)),
     }
 
 
@@ -184,6 +184,6 @@ def _checks() -> Fields:
         "steep": np.abs(curve(1000.0) - stairs()).max() < 1e-9,
         "mean": np.abs(curve(0.0) - np.mean(list(WINDS.values()))).max() < 1e-9,
         "falls": steps == sorted(steps, reverse=True),
-        "by_backward": abs(slope(ANGLE, SCALE) - float(ahead - behind) / 2e-4) < 1e-6,
+        "by_backward": abs(derivative(ANGLE, SCALE) - float(ahead - behind) / 2e-4) < 1e-6,
         "fused": np.abs(fused.numpy() - curve(SCALE)).max() < 1e-12,
     }

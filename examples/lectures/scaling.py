@@ -25,7 +25,7 @@ class Measured(NamedTuple):
     width: int
     variances: list[float]  # of the dot products
     greatest: list[float]  # the mean of the greatest of KEYS weights
-    slopes: list[float]  # ∑ⱼ |∂p/∂zⱼ| for the greatest weight p, 2 p (1 − p), averaged over queries
+    derivatives: list[float]  # ∑ⱼ |∂p/∂zⱼ| for the greatest weight p, 2 p (1 − p), averaged over queries
 
 
 def measure(width: int, generator: mg.Generator) -> Measured:
@@ -34,14 +34,14 @@ def measure(width: int, generator: mg.Generator) -> Measured:
     key = mg.randn(PAIRS, width, generator=generator)
     dots = (query * key).sum(-1)  # (PAIRS,)
     groups = (query[: PAIRS // KEYS, None] * key.reshape(-1, KEYS, width)).sum(-1)  # (PAIRS / KEYS, KEYS)
-    greatest, slopes = [], []
+    greatest, derivatives = [], []
     for scores in (groups, groups / width**0.5):
         scores = scores.detach().requires_grad_()
         p = scores.softmax(-1).amax(-1)
         (gradient,) = mg.autograd.grad(p.sum(), scores)  # p (1 − p) at the greatest, −p pⱼ at the others
         greatest.append(float(p.detach().mean()))
-        slopes.append(float(gradient.abs().sum(-1).mean()))
-    return Measured(width, [float(dots.var()), float((dots / width**0.5).var())], greatest, slopes)
+        derivatives.append(float(gradient.abs().sum(-1).mean()))
+    return Measured(width, [float(dots.var()), float((dots / width**0.5).var())], greatest, derivatives)
 
 
 def lesson() -> Lesson:
@@ -52,14 +52,14 @@ def lesson() -> Lesson:
     variances = [Series(name, WIDTHS, [m.variances[i] for m in computed]) for i, name in enumerate(forms)]
     variances.append(Series("d", WIDTHS, WIDTHS, dashed=True))
     greatest = [Series(name, WIDTHS, [m.greatest[i] for m in computed]) for i, name in enumerate(of_softmax)]
-    slopes = [Series(name, WIDTHS, [m.slopes[i] for m in computed]) for i, name in enumerate(of_softmax)]
+    derivatives = [Series(name, WIDTHS, [m.derivatives[i] for m in computed]) for i, name in enumerate(of_softmax)]
     title, arrives = f"The greatest of {KEYS} weights, on average", "How much of a gradient gets through the softmax"
     return told(
         globals(),
         variances=Chart("The variance of a dot product", "width d", "variance", variances, log_x=True, log_y=True),
         greatest=Chart(title, "width d", "weight", greatest, log_x=True),
-        slopes=Chart(f"{arrives}, ∑ |∂p/∂z|", "width d", "derivative", slopes, log_x=True),
+        derivatives=Chart(f"{arrives}, ∑ |∂p/∂z|", "width d", "derivative", derivatives, log_x=True),
         grows=all(abs(m.variances[0] / m.width - 1) < 0.1 for m in computed),
         stays=all(abs(m.variances[1] - 1) < 0.1 for m in computed),
-        lets_through=computed[-1].slopes[1] > 5 * computed[-1].slopes[0],
+        lets_through=computed[-1].derivatives[1] > 5 * computed[-1].derivatives[0],
     )

@@ -585,10 +585,10 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
     if short := [d for d in places if input.array.shape[d] <= edge_order]:
         least = f"at least edge_order+1: axis {short[0]} of {list(input.shape)}"
         raise RuntimeError(f"gradient expected each dimension size to be {least}")
-    return tuple(_slopes(input, d, step, edge_order) for d, step in zip(places, steps, strict=True))
+    return tuple(_grads(input, d, step, edge_order) for d, step in zip(places, steps, strict=True))
 
 
-def _slopes(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
+def _grads(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
     """The derivatives along an axis, for equally spaced points, or points at given coordinates."""
     count, column = x.array.shape[place], [1] * x.array.ndim
     column[place] = -1
@@ -599,16 +599,16 @@ def _slopes(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
         widths = reshape(diff(step), column)
     else:
         widths = x.detach().new_ones(count - 1).reshape(column) * step
-    slopes = diff(x, dim=place) / widths
+    grads = diff(x, dim=place) / widths
     if count == 2:
-        return cat([slopes, slopes], place)
+        return cat([grads, grads], place)
     near, far = (narrow(widths, place, start, count - 2) for start in (0, 1))
-    before, after = (narrow(slopes, place, start, count - 2) for start in (0, 1))
+    before, after = (narrow(grads, place, start, count - 2) for start in (0, 1))
     if isinstance(step, Tensor) and step.array.ndim:
         inner = (before * far + after * near) / (near + far)
     else:  # the middle point has weight 0, even if infinite
         inner = (narrow(x, place, 2, count - 2) - narrow(x, place, 0, count - 2)) / (near + far)
-    first, last = (narrow(slopes, place, start, 1) for start in (0, count - 2))
+    first, last = (narrow(grads, place, start, 1) for start in (0, count - 2))
     if edge_order == 2:  # a parabola through three points: its derivatives at equal steps have equal differences
         first, last = 2 * first - narrow(inner, place, 0, 1), 2 * last - narrow(inner, place, count - 3, 1)
     return cat([first, inner, last], place)

@@ -8,7 +8,7 @@ from ..backend import xp
 from ..backend.dtype import Array
 from ..backend.random import Draw
 from ..backend.special import normal_share
-from .elementwise import abs as absolute, erfc, exp, only, relu, sigmoid, softplus, tanh, tanh_slope, where
+from .elementwise import abs as absolute, erfc, exp, only, relu, sigmoid, softplus, tanh, tanh_grad, where
 from .op import bare, op
 
 
@@ -60,7 +60,7 @@ def scaled_elu(x: Array, alpha: float, scale: float, input_scale: float) -> Arra
 
 @op(
     "dx = g (tanh s + x σ(x) / cosh² s), s = ln(1 + eˣ)",
-    x=lambda g, x: g * (tanh(s := softplus(x, 1.0, math.inf)) + x * sigmoid(x) * tanh_slope(s)),
+    x=lambda g, x: g * (tanh(s := softplus(x, 1.0, math.inf)) + x * sigmoid(x) * tanh_grad(s)),
     promote="float",
 )
 def mish(x: Array) -> Array:

@@ -17,14 +17,14 @@ from .softmax import softmax
 
 @op(
     "dq = scale · dS k, dS = P (g vᵀ − Σ g y); dk = scale · dSᵀ q; dv = Pᵀ g; dmask = Σ dS",
-    query=lambda g, out, key, scale, arguments: matmul(arguments.once(_score_slope, g, out), key) * scale,
+    query=lambda g, out, key, scale, arguments: matmul(arguments.once(_score_grad, g, out), key) * scale,
     key=lambda g, out, query, scale, arguments: matmul(
-        transpose(arguments.once(_score_slope, g, out), -1, -2), query * scale
+        transpose(arguments.once(_score_grad, g, out), -1, -2), query * scale
     ),
     value=lambda g, keep, dropout_p, arguments: matmul(
         transpose(dropped(arguments.once(_weights), keep, dropout_p), -1, -2), g
     ),
-    mask=lambda g, out, arguments: arguments.once(_score_slope, g, out),
+    mask=lambda g, out, arguments: arguments.once(_score_grad, g, out),
 )
 def scaled_dot_product_attention(
     query: Array,
@@ -76,11 +76,11 @@ def _weights(arguments: Arguments) -> Array:
     return attention_weights(query, key, mask, is_causal, scale)
 
 
-def _score_slope(g: Array, out: Array, arguments: Arguments) -> Array:
+def _score_grad(g: Array, out: Array, arguments: Arguments) -> Array:
     """dS = P (dP − Σ P dP), where dP = g vᵀ and Σ P dP over the keys is Σ g y over the width of the values."""
     _, _, value, _, keep, _, _, dropout_p = arguments
-    slope = dropped(matmul(g, transpose(value, -1, -2)), keep, dropout_p)
-    return arguments.once(_weights) * (slope - sum_over(g * out, -1, True))
+    grad = dropped(matmul(g, transpose(value, -1, -2)), keep, dropout_p)
+    return arguments.once(_weights) * (grad - sum_over(g * out, -1, True))
 
 
 @op("dx = g turned by −θ", x=lambda g, turns, back: rotate(g, turns, not back))

@@ -64,13 +64,13 @@ def cumsum(x: Array, dim: int) -> Array:
     return _accumulated(x.cumsum, x, dim)
 
 
-@op("dxᵢ = Σₖ≥ᵢ gₖ Π xⱼ over j ≤ k, j ≠ i", x=lambda g, x, dim: _cumprod_slope(g, x, dim), holomorphic=True)
+@op("dxᵢ = Σₖ≥ᵢ gₖ Π xⱼ over j ≤ k, j ≠ i", x=lambda g, x, dim: _cumprod_grad(g, x, dim), holomorphic=True)
 def cumprod(x: Array, dim: int) -> Array:
     """Cumulative products along an axis"""
     return _accumulated(x.cumprod, x, dim)
 
 
-def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
+def _cumprod_grad(g: Array, x: Array, dim: int) -> Array:
     """Σₖ gₖ ∂outₖ/∂xᵢ, each derivative a product without xᵢ (correct at zeros; O(n²))."""
     axis = dim % len(x.shape)
     lead = (slice(None),) * axis
@@ -86,7 +86,7 @@ def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
     return concatenate(axis, *columns) if columns else g
 
 
-def _logcumsumexp_slope(g: Array, x: Array, out: Array, dim: int) -> Array:
+def _logcumsumexp_grad(g: Array, x: Array, out: Array, dim: int) -> Array:
     """exp(xᵢ - outᵢ) rᵢ with rᵢ = Σₖ≥ᵢ gₖ exp(outᵢ - outₖ), in log₂ n steps; out rises, so no exponent is positive."""
     axis, n = dim % len(x.shape), x.shape[dim] if x.shape else 1
     lead = (slice(None),) * axis
@@ -101,7 +101,7 @@ def _logcumsumexp_slope(g: Array, x: Array, out: Array, dim: int) -> Array:
     return exp(where(x == math.inf, largest, x) - level) * total
 
 
-@op("dxᵢ = Σₖ≥ᵢ gₖ exp(xᵢ − yₖ)", x=_logcumsumexp_slope, promote="float", holomorphic=True)
+@op("dxᵢ = Σₖ≥ᵢ gₖ exp(xᵢ − yₖ)", x=_logcumsumexp_grad, promote="float", holomorphic=True)
 def logcumsumexp(x: Array, dim: int) -> Array:
     """ln of the cumulative sums of eˣ along an axis"""
     if x.dtype.kind == "c" and x.size:

@@ -74,13 +74,13 @@ def floor_divide(a: Array, b: Array) -> Array:
     return m.where(m.isnan(rest) & (b == 0), a / b, m.rint((a - rest) / b) - ((rest != 0) & ((rest < 0) != (b < 0))))
 
 
-def _remainder_slope(g: Array, a: Array, b: Array, out: Array) -> Array:
+def _remainder_grad(g: Array, a: Array, b: Array, out: Array) -> Array:
     """-g ⌊a / b⌋, a constant: computed from the remainder if it is finite, else from the quotient."""
     x, y, rest = bare(a), bare(b), bare(out)
     return -g * level(where(isfinite(rest), round((x - rest) / y), floor_divide(x, y)), a, b)
 
 
-@op("da = g; db = −g ⌊a / b⌋", a=lambda g: g, b=_remainder_slope, promote="same")
+@op("da = g; db = −g ⌊a / b⌋", a=lambda g: g, b=_remainder_grad, promote="same")
 def remainder(a: Array, b: Array) -> Array:
     """a - ⌊a / b⌋ b, with the sign of b"""
     _check_divisor(a, b)
@@ -109,14 +109,14 @@ def fmod(a: Array, b: Array) -> Array:
     return m.where((rest != 0) & ((rest < 0) != (a < 0)), rest - b, rest)
 
 
-def _power_slope(g: Array, a: Array, b: Array, shape: tuple[int, ...]) -> Array:
+def _power_grad(g: Array, a: Array, b: Array, shape: tuple[int, ...]) -> Array:
     """g b aᵇ⁻¹, and 0 where b = 0 (not 0 · inf)."""
     if isinstance(b, (int, float, complex)):
         return zeros_of(g, shape) if b == 0 else g * (a * 2 if b == 2 else b * pow(a, b - 1))
     return where(b == 0, 0.0, g * (b * pow(a, where(b == 0, 1.0, b - 1))))
 
 
-def _exponent_slope(g: Array, a: Array, b: Array, out: Array) -> Array:
+def _exponent_grad(g: Array, a: Array, b: Array, out: Array) -> Array:
     """g aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there; NaN where a real power has no real value."""
     if isinstance(a, (int, float, complex)):
         if not a:
@@ -129,7 +129,7 @@ def _exponent_slope(g: Array, a: Array, b: Array, out: Array) -> Array:
     return where(flat, 0.0, g * (out * log(where(flat, 1.0, a))))
 
 
-@op("da = g b aᵇ⁻¹; db = g aᵇ ln a", a=_power_slope, b=_exponent_slope, promote="same", holomorphic=True)
+@op("da = g b aᵇ⁻¹; db = g aᵇ ln a", a=_power_grad, b=_exponent_grad, promote="same", holomorphic=True)
 def pow(a: Array, b: Array) -> Array:
     """aᵇ"""
     if isinstance(b, (int, float, complex)) and b in (2, 3):  # many times faster
@@ -222,7 +222,7 @@ def times_log(a: Any, b: Any, log: str) -> Array:
 log10 = smooth("log10", "log₁₀ x", lambda x: xp(x).log10(x), "dx = g / (x ln 10)", lambda g, x: g / (x * math.log(10)))
 
 
-def _logit_slope(g: Array, x: Array) -> Array:
+def _logit_grad(g: Array, x: Array) -> Array:
     """NaN for real x outside [0, 1], where the logarithm is undefined."""
     if bare(x).dtype.kind != "c":
         x = where((x < 0) | (x > 1), math.nan, x)
@@ -234,7 +234,7 @@ logit = smooth(
     "ln(x / (1 - x))",
     lambda x: xp(x).log(x / (1 - x)),
     "dx = g / x + g / (1 − x), NaN where y is",
-    _logit_slope,
+    _logit_grad,
 )
 
 
@@ -260,11 +260,11 @@ cos = smooth("cos", "cos x", lambda x: xp(x).cos(x), "dx = −g sin x", lambda g
 tan = smooth("tan", "tan x", lambda x: xp(x).tan(x), "dx = g (1 + y²)", lambda g, out: g * (1 + out * out))
 atan = smooth("atan", "arctan x", lambda x: xp(x).arctan(x), "dx = g / (1 + x²)", lambda g, x: g / (1 + x * x))
 # 1 - y² is 0 where y rounds to 1, and so is its derivative.
-tanh = smooth("tanh", "tanh x", lambda x: xp(x).tanh(x), "dx = g / cosh² x", lambda g, x: g * tanh_slope(x))
+tanh = smooth("tanh", "tanh x", lambda x: xp(x).tanh(x), "dx = g / cosh² x", lambda g, x: g * tanh_grad(x))
 
 
 @op("dx = −2 g y tanh x", x=lambda g, x, out: -2 * g * (out * tanh(x)), promote="float", holomorphic=True)
-def tanh_slope(x: Array) -> Array:
+def tanh_grad(x: Array) -> Array:
     """1 / cosh² x = 4 σ(2x) σ(−2x), which does not overflow"""
     below, above = (sigmoid.forward(k * x) for k in (-2, 2))
     return 4 * (below * above)
@@ -402,9 +402,9 @@ def only(x: Array, mask: Array) -> Array:
     return where_holds(x, mask)
 
 
-def flow(g: Array, slope: Array) -> Array:
-    """g · slope, and 0 where the slope is 0, even if g is infinite or NaN; differentiated like the product."""
-    return only(g, (slope != 0) | isfinite(g)) * slope
+def flow(g: Array, derivative: Array) -> Array:
+    """g · derivative, but 0 where the derivative is 0 and g infinite or NaN; differentiated like the product."""
+    return only(g, (derivative != 0) | isfinite(g)) * derivative
 
 
 @op(

@@ -70,8 +70,8 @@ def _rows(x: Array) -> Array:
 
 @op(
     "da = the sum of g and b over the letters that a lacks; db = the sum of g and a over the letters that b lacks",
-    a=lambda g, b, shape, subscripts: _einsum_slope(g, b, shape, subscripts[0], subscripts[1], subscripts[2]),
-    b=lambda g, a, shape, subscripts: _einsum_slope(g, a, shape, subscripts[1], subscripts[0], subscripts[2]),
+    a=lambda g, b, shape, subscripts: _einsum_grad(g, b, shape, subscripts[0], subscripts[1], subscripts[2]),
+    b=lambda g, a, shape, subscripts: _einsum_grad(g, a, shape, subscripts[1], subscripts[0], subscripts[2]),
     promote="same",
     holomorphic=True,
 )
@@ -101,15 +101,15 @@ def _sum_lonely(x: Array, letters: str, others: str) -> tuple[Array, str]:
     return (total(x, lonely), "".join(c for c in letters if c in others)) if lonely else (x, letters)
 
 
-def _einsum_slope(g: Array, other: Array, shape: tuple[int, ...], mine: str, others: str, result: str) -> Array:
+def _einsum_grad(g: Array, other: Array, shape: tuple[int, ...], mine: str, others: str, result: str) -> Array:
     """The einsum with g instead of the operand; axes whose letters only the operand has are repeated."""
     letters = "".join(c for c in mine if c in others or c in result)
-    slope = einsum_pair(g, other, (result, others, letters))
+    grad = einsum_pair(g, other, (result, others, letters))
     if letters == mine:
-        return slope
-    lengths = iter(slope.shape)
+        return grad
+    lengths = iter(grad.shape)
     full = tuple(next(lengths) if c in letters else 1 for c in mine)
-    return broadcast_to(reshape(slope, full), shape)
+    return broadcast_to(reshape(grad, full), shape)
 
 
 @op("da = g b; db = gᵀ a", a=lambda g, b: matmul(g, b), b=lambda g, a: matmul(a, g), holomorphic=True)

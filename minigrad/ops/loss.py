@@ -16,7 +16,7 @@ from .shape import broadcast_to, reshape, transpose, unsqueeze
 from .softmax import log_softmax, softmax
 
 
-@op("dx = g (softmax(x) Σ q w − q w)", logits=lambda g, arguments: _logit_slope(unsqueeze(g, 1), *arguments))
+@op("dx = g (softmax(x) Σ q w − q w)", logits=lambda g, arguments: _logit_grad(unsqueeze(g, 1), *arguments))
 def cross_entropy(
     logits: Array, target: Array, weight: Array = None, ignore_index: int = -100, label_smoothing: float = 0.0
 ) -> Array:
@@ -37,7 +37,7 @@ def cross_entropy(
     return where(ignored, 0.0, loss)
 
 
-def _logit_slope(
+def _logit_grad(
     g: Array, logits: Array, target: Array, weight: Array, ignore_index: int, label_smoothing: float
 ) -> Array:
     """g (p Σ q w − q w), p = softmax(logits), 0 in ignored rows (g is NaN after a mean over no rows); g is (N, 1) or a
@@ -52,11 +52,11 @@ def _logit_slope(
     p = softmax(logits, -1)
     others = where(hit, 0.0, p)
     factor = m.full((rows, 1), 1 - label_smoothing, dtype) * (1 if weight is None else weight[index][:, None])
-    slope = (others - where(hit, sum_over(others, 1, True), 0.0)) * factor
+    grad = (others - where(hit, sum_over(others, 1, True), 0.0)) * factor
     if label_smoothing:
         w = m.ones(classes, dtype) if weight is None else weight
-        slope = slope + (p * w.sum() - w) * (label_smoothing / classes)
-    return g * where(counts[:, None], slope, 0.0)
+        grad = grad + (p * w.sum() - w) * (label_smoothing / classes)
+    return g * where(counts[:, None], grad, 0.0)
 
 
 @op("dx = g / n", losses=lambda g, shape, count: broadcast_to(g / count, shape))
@@ -67,9 +67,9 @@ def average(losses: Array, count: Any) -> Array:
 
 @op(
     "dx = dz W, dz = g (softmax(z) − q) / N; dW = dzᵀ x; db = Σ dz",
-    x=lambda g, weight, arguments: matmul(arguments.once(_head_slope, g), weight),
-    weight=lambda g, x, arguments: matmul(transpose(arguments.once(_head_slope, g), 0, 1), x),
-    bias=lambda g, arguments: arguments.once(_head_slope, g),
+    x=lambda g, weight, arguments: matmul(arguments.once(_head_grad, g), weight),
+    weight=lambda g, x, arguments: matmul(transpose(arguments.once(_head_grad, g), 0, 1), x),
+    bias=lambda g, arguments: arguments.once(_head_grad, g),
 )
 def linear_cross_entropy(
     x: Array,
@@ -93,11 +93,11 @@ def count_targets(target: Array, ignore_index: int) -> int:
     return int((bare(target) != ignore_index).sum())
 
 
-def _head_slope(g: Array, arguments: Arguments) -> Array:
+def _head_grad(g: Array, arguments: Arguments) -> Array:
     """dz, the gradient of the logits z = x Wᵀ + b, (N, V)."""
     x, weight, bias, target, ignore_index, label_smoothing, reduction = arguments
     rows = 1 if reduction == "sum" else max(1, count_targets(target, ignore_index))
-    return _logit_slope(g / rows, linear(x, weight, bias), target, None, ignore_index, label_smoothing)
+    return _logit_grad(g / rows, linear(x, weight, bias), target, None, ignore_index, label_smoothing)
 
 
 @op(

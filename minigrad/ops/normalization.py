@@ -16,7 +16,7 @@ from .shape import reshape
 
 @op(
     "dx = (gw − mean(gw) − x̂ mean(gw x̂)) / √(variance + eps); dw = Σ g x̂; db = Σ g",
-    x=lambda g, x, weight, eps: _standardize_slope(g if weight is None else g * weight, x, eps),
+    x=lambda g, x, weight, eps: _standardize_grad(g if weight is None else g * weight, x, eps),
     weight=lambda g, x, eps: g * _standardize(x, eps)[0],
     bias=lambda g: g,
 )
@@ -35,7 +35,7 @@ def _standardize(x: Array, eps: float) -> tuple[Array, Array]:
     return centred * scale, scale
 
 
-def _standardize_slope(g: Array, x: Array, eps: float) -> Array:
+def _standardize_grad(g: Array, x: Array, eps: float) -> Array:
     """The gradient of x for the gradient g of x̂: g without its mean and its component along x̂."""
     normal, scale = _standardize(x, eps)
     return scale * (g - mean(g, -1, True) - normal * mean(g * normal, -1, True))
@@ -44,7 +44,7 @@ def _standardize_slope(g: Array, x: Array, eps: float) -> Array:
 @op(
     "dx = (gw − mean(gw) − x̂ mean(gw x̂)) / √(variance + eps); dw = Σ g x̂; db = Σ g",
     x=lambda g, x, weight, groups, eps: reshape(
-        _standardize_slope(
+        _standardize_grad(
             _grouped(g if weight is None else g * by_channel(weight, x), groups), _grouped(x, groups), eps
         ),
         x.shape,
@@ -85,15 +85,15 @@ def _inverse_rms(x: Array, eps: float) -> Array:
     return rsqrt(mean((x / top) * (x / top), -1, True) + eps / top / top) / top
 
 
-def _rms_slope(g: Array, x: Array, weight: Array, eps: float) -> Array:
+def _rms_grad(g: Array, x: Array, weight: Array, eps: float) -> Array:
     scale = _inverse_rms(x, eps)
-    normal, slope = x * scale, g if weight is None else g * weight
-    return scale * (slope - normal * mean(slope * normal, -1, True))
+    normal, grad = x * scale, g if weight is None else g * weight
+    return scale * (grad - normal * mean(grad * normal, -1, True))
 
 
 @op(
     "dx = (gw − x̂ mean(gw x̂)) / √(mean(x²) + eps); dw = Σ g x̂",
-    x=_rms_slope,
+    x=_rms_grad,
     weight=lambda g, x, eps: g * (x * _inverse_rms(x, eps)),
     holomorphic=True,
 )

@@ -38,8 +38,8 @@ def _with_first(state: Array, new: Array) -> Array:
     return new if n == state.shape[0] else concatenate(0, new, getitem(state, (slice(n, None),)))
 
 
-def _outer(slopes: Array, inputs: Array) -> Array:
-    return matmul(transpose(slopes, 0, 1), inputs)
+def _outer(grads: Array, inputs: Array) -> Array:
+    return matmul(transpose(grads, 0, 1), inputs)
 
 
 @op(
@@ -75,12 +75,12 @@ def _rnn_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array
     """da and the previous h, both (N, H), and the gradient of the first h, (B, H)."""
     _, weight, _, sizes, reverse, rectify = arguments
     outs, before, _ = _rnn_steps(*arguments)
-    slopes, dh = list(split(g[0], sizes, 0)), g[1]
+    grads, dh = list(split(g[0], sizes, 0)), g[1]
     for t in reversed(order(sizes, reverse)):
-        back = slopes[t] + _first(dh, sizes[t])
-        slopes[t] = where(outs[t] > 0, back, 0.0) if rectify else back * (1 - outs[t] * outs[t])
-        dh = _with_first(dh, matmul(slopes[t], weight))
-    return concatenate(0, *slopes), concatenate(0, *before), dh
+        back = grads[t] + _first(dh, sizes[t])
+        grads[t] = where(outs[t] > 0, back, 0.0) if rectify else back * (1 - outs[t] * outs[t])
+        dh = _with_first(dh, matmul(grads[t], weight))
+    return concatenate(0, *grads), concatenate(0, *before), dh
 
 
 @op(
@@ -122,16 +122,16 @@ def _gru_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array
     """The gradients of x and W h + b, (N, 3H), the previous h, (N, H), and the gradient of the first h, (B, H)."""
     _, weight, *_, sizes, reverse = arguments
     _, gates, before, _ = _gru_steps(*arguments)
-    slopes, shares, dh = list(split(g[0], sizes, 0)), list(before), g[1]
+    grads, shares, dh = list(split(g[0], sizes, 0)), list(before), g[1]
     for t in reversed(order(sizes, reverse)):
         r, z, n, hn = gates[t]
-        back = slopes[t] + _first(dh, sizes[t])
+        back = grads[t] + _first(dh, sizes[t])
         dn = back * (1 - z) * (1 - n * n)
         dz = back * (before[t] - n) * (z * (1 - z))
         dr = dn * hn * (r * (1 - r))
-        slopes[t], shares[t] = concatenate(1, dr, dz, dn), concatenate(1, dr, dz, dn * r)
+        grads[t], shares[t] = concatenate(1, dr, dz, dn), concatenate(1, dr, dz, dn * r)
         dh = _with_first(dh, back * z + matmul(shares[t], weight))
-    return concatenate(0, *slopes), concatenate(0, *shares), concatenate(0, *before), dh
+    return concatenate(0, *grads), concatenate(0, *shares), concatenate(0, *before), dh
 
 
 @op(
@@ -177,16 +177,16 @@ def _lstm_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Arra
     """da (N, 4H), the previous h and the gradient of each h, (N, P), o tanh c (N, H), the gradients of h and c."""
     _, weight, project, *_, sizes, reverse = arguments
     _, gates, before, _, _ = _lstm_steps(*arguments)
-    slopes, backs, tops = list(split(g[0], sizes, 0)), list(before), list(before)
+    grads, backs, tops = list(split(g[0], sizes, 0)), list(before), list(before)
     dh, dc = g[1], g[2]
     for t in reversed(order(sizes, reverse)):
         i, f, new, o, cell, top = gates[t]
-        backs[t], tops[t] = slopes[t] + _first(dh, sizes[t]), o * top
+        backs[t], tops[t] = grads[t] + _first(dh, sizes[t]), o * top
         flow = backs[t] if project is None else matmul(backs[t], project)
         dcell = _first(dc, sizes[t]) + flow * o * (1 - top * top)
         di, df = dcell * new * (i * (1 - i)), dcell * cell * (f * (1 - f))
         dnew, do = dcell * i * (1 - new * new), flow * top * (o * (1 - o))
-        slopes[t] = concatenate(1, di, df, dnew, do)
-        dh, dc = _with_first(dh, matmul(slopes[t], weight)), _with_first(dc, dcell * f)
-    da, hidden, backs, tops = (concatenate(0, *steps) for steps in (slopes, before, backs, tops))
+        grads[t] = concatenate(1, di, df, dnew, do)
+        dh, dc = _with_first(dh, matmul(grads[t], weight)), _with_first(dc, dcell * f)
+    da, hidden, backs, tops = (concatenate(0, *steps) for steps in (grads, before, backs, tops))
     return da, hidden, backs, tops, dh, dc

@@ -149,7 +149,7 @@ def std(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
 
 @op(
     "dx = g sign(x) (|x| / y)ᵖ⁻¹, 0 where x = 0 or y = 0",
-    x=lambda g, x, out, shape, p, dim: flow(spread(g, shape, dim), _norm_slope(x, restored(out, shape, dim), p)),
+    x=lambda g, x, out, shape, p, dim: flow(spread(g, shape, dim), _norm_grad(x, restored(out, shape, dim), p)),
     promote="float",
 )
 def norm(x: Array, p: float, dim: Axes = None, keepdim: bool = False) -> Array:
@@ -160,7 +160,7 @@ def norm(x: Array, p: float, dim: Axes = None, keepdim: bool = False) -> Array:
         return sum(xp(x).absolute(x) ** p, dim, keepdim) ** (1 / p)
 
 
-def _norm_slope(x: Array, length: Array, p: float) -> Array:
+def _norm_grad(x: Array, length: Array, p: float) -> Array:
     """A power of the quotient, or a quotient of powers: the form that stays finite for large and small elements."""
     if p == 2:
         return x / where(length == 0, math.inf, length)

@@ -36,14 +36,14 @@ def _centred(g: Array, y: Array, dim: int) -> Array:
     return near - where(isfinite(rest), rest, 0.0)
 
 
-@op("dx = g − eʸ Σ g", x=lambda g, out, dim: _log_slope(g, out, sum_over(g, dim, True)), promote="float")
+@op("dx = g − eʸ Σ g", x=lambda g, out, dim: _log_grad(g, out, sum_over(g, dim, True)), promote="float")
 def log_softmax(x: Array, dim: int) -> Array:
     """x - ln Σ eˣ along an axis"""
     below = x - _largest(x, dim)
     return below - logsumexp(below, dim, True)
 
 
-def _log_slope(g: Array, y: Array, total: Array) -> Array:
+def _log_grad(g: Array, y: Array, total: Array) -> Array:
     """g - eʸ Σ g, by eʸ - 1 if eʸ exceeds ½, when g may be close to Σ g; not if Σ g is infinite, as 0 · ∞ and ∞ −
     ∞ are NaN."""
     large = (y > -math.log(2)) & isfinite(total)

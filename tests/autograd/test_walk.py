@@ -30,11 +30,11 @@ TWICE: list[tuple[Any, list[float]]] = [
 ]
 
 
-@cases("program, slope", TWICE)
-def test_an_operand_used_twice_gets_both_gradients(program: Any, slope: list[float]) -> None:
+@cases("program, derivative", TWICE)
+def test_an_operand_used_twice_gets_both_gradients(program: Any, derivative: list[float]) -> None:
     x = leaf(1, 2, 3)
     program(x).backward()
-    assert x.grad.tolist() == slope
+    assert x.grad.tolist() == derivative
 
 
 @cases("order", [(0, 1), (1, 0)])

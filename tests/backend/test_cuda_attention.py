@@ -11,7 +11,7 @@ from minigrad.backend.kernels import scaled_dot_product_attention_cuda as attent
 from minigrad.ops.attention import scaled_dot_product_attention as op
 from tests.support import kernel_checks, launches
 from tests.support.cases import cases
-from tests.support.kernel_checks import assert_close, check, check_slopes, forward, gradients, kernel, on_device
+from tests.support.kernel_checks import assert_close, check, check_derivatives, forward, gradients, kernel, on_device
 from tests.support.plain_checks import plain as plain_definition
 
 NAME = "scaled_dot_product_attention"
@@ -74,22 +74,22 @@ def test_every_tile_agrees(shape: tuple[int, ...], tile: int, monkeypatch: pytes
         return  # this GPU has too little shared memory for such tiles
     monkeypatch.setattr(attention, "plan", lambda *_: cut)
     args = [*inputs(shape)[:3], masks(shape)["bias"], None, shape[2] > 20, 0.3, 0.0]
-    out, slopes, g = plain_definition(NAME, args, (0, 1, 2, 3))
+    out, derivatives, g = plain_definition(NAME, args, (0, 1, 2, 3))
     fused = gradients(NAME, g, *args, needs=(0, 1, 2, 3))
-    for one, other in zip(fused, (out, *slopes.values()), strict=True):
+    for one, other in zip(fused, (out, *derivatives.values()), strict=True):
         assert_close(one, other)
 
 
 @cases("kind", ["none", "rows", "bias", "keys"])
 @cases("dropped", [False, True])
-def test_slopes(dropped: bool, kind: str) -> None:
+def test_derivatives(dropped: bool, kind: str) -> None:
     shape = (2, 2, 9, 18, 5, 3)
     q, k, v, _ = inputs(shape)
     mask = masks(shape)[kind]
     keep = RNG.random((2, 2, 9, 18)) < 0.75 if dropped else None
     needs = (0, 1, 2, 3) if mask is not None and mask.dtype != bool else (0, 1, 2)
     how = (np.nan_to_num(mask, neginf=-3.0) if 3 in needs else mask, keep, True, 0.5, 0.25)
-    check_slopes(NAME, q, k, v, *how, needs=needs)
+    check_derivatives(NAME, q, k, v, *how, needs=needs)
 
 
 def test_large_scores_do_not_overflow() -> None:
@@ -113,8 +113,8 @@ def test_half_precision() -> None:
 def test_empty_inputs_and_full_dropout_give_zeros(shape: tuple[int, ...]) -> None:
     q, k, v, g = inputs(shape)
     keep, p = (np.zeros(shape[:4], bool), 1.0) if all(shape) else (None, 0.0)
-    for slope in gradients(NAME, g, q, k, v, None, keep, False, 1.0, p, needs=(0, 1, 2)):
-        assert not slope.any()
+    for derivative in gradients(NAME, g, q, k, v, None, keep, False, 1.0, p, needs=(0, 1, 2)):
+        assert not derivative.any()
 
 
 def test_plan_fits_the_gpu() -> None:
@@ -151,13 +151,13 @@ def test_slices_of_a_projection_are_not_copied() -> None:
     needs = (True, True, True, *(False for _ in how))
     with launches.count() as counted:
         out, saved = kernel(NAME).forward(needs, *qkv, *how)
-        slopes = kernel(NAME).backward(needs, saved, g, *qkv, *how)[:3]
+        derivatives = kernel(NAME).backward(needs, saved, g, *qkv, *how)[:3]
     if kernel_checks.namespace().__name__ == "strict_cupy":  # a GPU's launches are not counted
         assert sorted(counted.by_name) == ["attention", "attention_key_gradients", "attention_query_gradients"]
         assert counted.launches == 3
-    assert all(x.transpose(0, 2, 1, 3).flags.c_contiguous for x in (out, *slopes))
+    assert all(x.transpose(0, 2, 1, 3).flags.c_contiguous for x in (out, *derivatives))
     dense = gradients(NAME, g.get(), *(x.get() for x in qkv), *how, needs=(0, 1, 2))
-    for one, other in zip((out, *slopes), dense, strict=True):
+    for one, other in zip((out, *derivatives), dense, strict=True):
         assert_close(one.get(), other)
 
 

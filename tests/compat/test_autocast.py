@@ -291,15 +291,15 @@ def test_modes_see_each_function_once() -> None:
 
 def test_a_checkpoint_recomputes_under_the_same_autocast() -> None:
     w = mg.rand(3, 3, requires_grad=True)
-    slopes = []
+    derivatives = []
     for wrapped in (lambda f, x: f(x), lambda f, x: checkpoint(f, x, use_reentrant=False)):
         with mg.autocast("cpu"):
             loss = wrapped(lambda x: (x @ w).tanh() @ w, mg.ones(2, 3)).float().sum()
-        (slope,) = mg.autograd.grad(loss, w, create_graph=True)
-        slopes.append(slope)
-        slopes.append(mg.autograd.grad(slope.square().sum(), w)[0])
-    assert slopes[0].equal(slopes[2])
-    assert slopes[1].allclose(slopes[3], rtol=2e-2)  # it runs once more
+        (derivative,) = mg.autograd.grad(loss, w, create_graph=True)
+        derivatives.append(derivative)
+        derivatives.append(mg.autograd.grad(derivative.square().sum(), w)[0])
+    assert derivatives[0].equal(derivatives[2])
+    assert derivatives[1].allclose(derivatives[3], rtol=2e-2)  # it runs once more
 
 
 @cases("within", [False, True])
@@ -307,7 +307,7 @@ def test_a_checkpoint_recomputes_under_the_same_autocast() -> None:
 def test_both_runs_of_a_checkpoint_convert_the_same(name: str, within: bool) -> None:
     """A weight that is also used outside is converted in both runs, wherever the backward pass begins."""
 
-    def slopes(t: Any, checkpoint: Any) -> list[Any]:
+    def derivatives(t: Any, checkpoint: Any) -> list[Any]:
         w = t.tensor(numbers(3, 3)).requires_grad_()
 
         def f(x: Any) -> Any:
@@ -336,8 +336,8 @@ def test_both_runs_of_a_checkpoint_convert_the_same(name: str, within: bool) -> 
             loss.backward()
         return list(w.grad.tolist())
 
-    expected = slopes(torch, importlib.import_module("torch.utils.checkpoint").checkpoint)
-    np.testing.assert_allclose(slopes(mg, checkpoint), expected, rtol=2e-2)
+    expected = derivatives(torch, importlib.import_module("torch.utils.checkpoint").checkpoint)
+    np.testing.assert_allclose(derivatives(mg, checkpoint), expected, rtol=2e-2)
     assert not amp._state.now.cache
 
 

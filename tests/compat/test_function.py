@@ -196,8 +196,8 @@ def test_without_recording_a_function_is_a_function() -> None:
 def test_complex_tensors() -> None:
     z = minigrad.tensor([1 + 2j, 3j], requires_grad=True)
     for turned in (function(lambda ctx, z: z * 1j, lambda ctx, g: g * -1j).apply, lambda z: z * 1j):
-        (slope,) = minigrad.autograd.grad(minigrad.view_as_real(turned(z)).select(-1, 0).sum(), z)
-        assert slope.tolist() == [-1j, -1j]
+        (derivative,) = minigrad.autograd.grad(minigrad.view_as_real(turned(z)).select(-1, 0).sum(), z)
+        assert derivative.tolist() == [-1j, -1j]
 
 
 def test_observers_see_only_tensors() -> None:

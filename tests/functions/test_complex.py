@@ -123,8 +123,8 @@ def test_real_operands_of_complex_numbers_have_real_gradients() -> None:
 
 
 def test_powers_at_zero_and_of_negative_numbers() -> None:
-    slopes = lambda t, a, b: t.autograd.grad((a**b).real.sum(), (a, b))
-    agree(slopes, np.array([0j, 0j, -1 + 0j]), np.array([2 + 0j, 0j, 0.5 + 0j]), near=1e-12)
+    derivatives = lambda t, a, b: t.autograd.grad((a**b).real.sum(), (a, b))
+    agree(derivatives, np.array([0j, 0j, -1 + 0j]), np.array([2 + 0j, 0j, 0.5 + 0j]), near=1e-12)
     b, c = (minigrad.tensor(0.5 + 1j, dtype=minigrad.complex128, requires_grad=True) for _ in range(2))
     ((-2.0) ** b).real.backward()
     (minigrad.tensor(-2.0 + 0j, dtype=minigrad.complex128) ** c).real.backward()

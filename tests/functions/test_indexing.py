@@ -273,8 +273,8 @@ def test_one_of_the_values_for_a_place_stays(name: str, device: str) -> None:
         out = REPLACING[name](t, a, make(index), values)
         (out * make(g)).sum().backward()
         results.append((out, a.grad, values.grad))
-    (actual, *found_slopes), (expected, *expected_slopes) = results
-    for f, e in zip(found_slopes, expected_slopes, strict=True):
+    (actual, *found_derivatives), (expected, *expected_derivatives) = results
+    for f, e in zip(found_derivatives, expected_derivatives, strict=True):
         assert_close(f, e)
     kept_values = host(actual.detach())
     assert kept_values[0] in v[index == 0] and kept_values[2] in v[index == 2]

@@ -97,9 +97,9 @@ def test_views_from_before_another_shape(t: Any, name: str) -> None:
     (row.square().sum() + (whole**3).sum() + y.exp().sum()).backward()
     value = 2 * X * np.array([1, 1, 3, 1])
     value[1] += 1
-    slope = 3 * value**2 + np.exp(value)
-    slope[1] += 2 * value[1]
-    np.testing.assert_allclose(x.grad.numpy(), slope * np.array([2, 2, 6, 2]))
+    derivative = 3 * value**2 + np.exp(value)
+    derivative[1] += 2 * value[1]
+    np.testing.assert_allclose(x.grad.numpy(), derivative * np.array([2, 2, 6, 2]))
 
 
 @cases("name", CHANGES)

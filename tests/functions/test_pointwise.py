@@ -240,7 +240,7 @@ def test_quotients_are_exact_and_know_infinity(name: str, dtype: Any, device: st
     parts = np.array([0.1, 0.3, 0.7, 1, 2.5, 1e-3, 1e5, 0, np.inf, np.nan], dtype)
     numbers = np.concatenate((parts, -parts))
     a, b = (x.ravel().copy() for x in np.meshgrid(numbers * 3, numbers))
-    results, slopes = [], []
+    results, derivatives = [], []
     for t, x, y in (
         (minigrad, ours(a, True, device), ours(b, True, device)),
         (torch, theirs(a, True), theirs(b, True)),
@@ -248,14 +248,14 @@ def test_quotients_are_exact_and_know_infinity(name: str, dtype: Any, device: st
         result = QUOTIENTS[name](t, x, y)
         results.append(result.detach())
         if name == "remainder":
-            slopes.append(t.autograd.grad(result.sum(), (x, y)))
+            derivatives.append(t.autograd.grad(result.sum(), (x, y)))
         results += [QUOTIENTS[name](t, x.detach(), n) for n in (0.1, 0.0, -2.0)]
         results += (
             [QUOTIENTS[name](t, n, y.detach()) for n in (0.7, -3.0)] if name in ("floor_divide", "remainder") else []
         )
     for f, e in zip(results[: len(results) // 2], results[len(results) // 2 :], strict=True):
         np.testing.assert_array_equal(host(f), host(e))
-    for f, e in zip(*slopes, strict=True):
+    for f, e in zip(*derivatives, strict=True):
         finite = np.isfinite(host(e))
         np.testing.assert_array_equal(host(f)[finite], host(e)[finite])
 

@@ -71,9 +71,9 @@ def test_the_mean_over_no_target_is_nan_and_its_gradient_0(
     agree(program, logits, np.full_like(target, -100), device=device)
     x = ours(logits, True, device)
     loss = program(minigrad, x, minigrad.full(target.shape, -100, device=device))
-    (slope,) = minigrad.autograd.grad(loss, x, create_graph=True)  # by the rule, not by the kernel
-    (curve,) = minigrad.autograd.grad(slope.sum(), x)
-    assert math.isnan(loss.item()) and not slope.any() and not curve.any()
+    (derivative,) = minigrad.autograd.grad(loss, x, create_graph=True)  # by the rule, not by the kernel
+    (curve,) = minigrad.autograd.grad(derivative.sum(), x)
+    assert math.isnan(loss.item()) and not derivative.any() and not curve.any()
 
 
 def test_cross_entropy_of_extreme_logits(device: str) -> None:
@@ -88,8 +88,8 @@ def test_cross_entropy_keeps_float32(device: str) -> None:
     x = ours(rng.standard_normal((3, 4)).astype(np.float32), True, device)
     target = minigrad.tensor([0, 1, -100], device=device)
     for loss in (F.cross_entropy(x, target), F.nll_loss(x, target), F.cross_entropy(x, target, label_smoothing=0.1)):
-        (slope,) = minigrad.autograd.grad(loss, x)
-        assert loss.dtype is slope.dtype is minigrad.float32
+        (derivative,) = minigrad.autograd.grad(loss, x)
+        assert loss.dtype is derivative.dtype is minigrad.float32
 
 
 def test_errors_of_cross_entropy() -> None:
@@ -266,8 +266,8 @@ def test_kl_div_at_the_ends(log_target: bool, device: str) -> None:
 
     def program(t: Any, *leaves: Any) -> list[Any]:
         loss = t.nn.functional.kl_div(*leaves, reduction="none", log_target=log_target)
-        slopes = t.autograd.grad(loss.sum(), leaves, create_graph=True)
-        return [loss, *slopes, *(t.autograd.grad(s.sum(), leaves[1], retain_graph=True)[0] for s in slopes)]
+        derivatives = t.autograd.grad(loss.sum(), leaves, create_graph=True)
+        return [loss, *derivatives, *(t.autograd.grad(s.sum(), leaves[1], retain_graph=True)[0] for s in derivatives)]
 
     agree(program, *(np.array(axis).reshape(-1) for axis in np.meshgrid(ends, ends)), gradient=False, device=device)
 

@@ -152,8 +152,8 @@ def test_the_function(options: dict[str, Any], static: bool, device: str) -> Non
             average_attn_weights=False,
             **more,
         )
-        slopes = library.autograd.grad(out.square().sum() + weights.square().sum(), values, allow_unused=True)
-        results.append([out, weights, *slopes])
+        derivatives = library.autograd.grad(out.square().sum() + weights.square().sum(), values, allow_unused=True)
+        results.append([out, weights, *derivatives])
     for actual, expected in zip(*results, strict=True):
         assert (actual is None) == (expected is None)
         if expected is not None:

@@ -128,9 +128,9 @@ NORMS: list[Callable[[Any, Any, Any], Any]] = [
 @cases("norm", NORMS)
 def test_float16_whose_squares_overflow(norm: Callable[[Any, Any, Any], Any], device: str) -> None:
     values = (rng.standard_normal((4, 3, 6)) * 3000).astype(np.float16)
-    weights, slopes = rng.uniform(0.5, 2, 6).astype(np.float16), rng.standard_normal((4, 3, 6)).astype(np.float16)
+    weights, derivatives = rng.uniform(0.5, 2, 6).astype(np.float16), rng.standard_normal((4, 3, 6)).astype(np.float16)
     (x, tx), (w, tw) = (pair(array, device, requires_grad=True) for array in (values, weights))
-    g, tg = pair(slopes, device)
+    g, tg = pair(derivatives, device)
     out, expected = norm(F, x, w), norm(torch.nn.functional, tx.double(), tw.double())
     assert out.dtype is minigrad.float16
     assert_close(out, expected, 2e-3)
@@ -141,8 +141,8 @@ def test_float16_whose_squares_overflow(norm: Callable[[Any, Any, Any], Any], de
         assert_close(mine.grad, other.grad, rtol)
     if device == "cpu":
         y = x.detach().requires_grad_()
-        (slope,) = minigrad.autograd.grad(norm(F, y, w), y, g, create_graph=True)  # by its rule
-        assert_close(slope, x.grad, 3e-3)
+        (derivative,) = minigrad.autograd.grad(norm(F, y, w), y, g, create_graph=True)  # by its rule
+        assert_close(derivative, x.grad, 3e-3)
 
 
 # Normalisation of 16-bit inputs with weights in float32: computed in float32, and rounded.

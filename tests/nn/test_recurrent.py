@@ -81,8 +81,8 @@ def test_second_order(kind: str, own: dict[str, Any], device: str) -> None:
     array, pairs = rng.standard_normal((3, 2, I)), []
     mine, other = twinned(*(getattr(n, kind)(I, H, **own, bidirectional=True) for n in (nn, torch.nn)), device)
     for t, module, x in ((minigrad, mine, ours(array, True, device)), (torch, other, theirs(array, True))):
-        slopes = t.autograd.grad(module(x)[0].square().sum(), [x, *module.parameters()], create_graph=True)
-        sum(f.square().sum() for f in slopes).backward()
+        derivatives = t.autograd.grad(module(x)[0].square().sum(), [x, *module.parameters()], create_graph=True)
+        sum(f.square().sum() for f in derivatives).backward()
         pairs.append(x.grad)
     assert_close(*pairs)
     compare_gradients(mine, other, 1e-9)

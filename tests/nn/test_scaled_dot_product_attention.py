@@ -48,8 +48,8 @@ def test_causal(lead: tuple[int, ...], scale: float | None, device: str) -> None
 def test_causal_gradients_by_the_rule_equal_the_kernels(device: str) -> None:
     inputs = [ours(a, True, device) for a in arrays((2, 3, T, D), (2, 3, S, D), (2, 3, S, DV))]
     loss = F.scaled_dot_product_attention(*inputs, is_causal=True).square().sum()  # type: ignore[misc, arg-type]
-    slopes = [minigrad.autograd.grad(loss, inputs, retain_graph=True, create_graph=rule) for rule in (False, True)]
-    for kernel, rule in zip(*slopes, strict=True):
+    derivatives = [minigrad.autograd.grad(loss, inputs, retain_graph=True, create_graph=rule) for rule in (False, True)]
+    for kernel, rule in zip(*derivatives, strict=True):
         assert_close(rule, kernel)
 
 

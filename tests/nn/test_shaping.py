@@ -174,8 +174,8 @@ def test_grid_sample_to_second_order_and_in_float32(mode: str) -> None:
     grid = ours(rng.uniform(-0.9, 0.9, (1, 2, 2, 2)), True)
     sample = lambda x, grid: F.grid_sample(x, grid, mode, align_corners=False)
     assert gradcheck(sample, [x, grid]) and gradgradcheck(sample, [x, grid])
-    slope = minigrad.autograd.grad(sample(x, grid).sum(), grid, create_graph=True)[0]
-    assert slope.requires_grad  # also for "nearest", where it is 0
+    derivative = minigrad.autograd.grad(sample(x, grid).sum(), grid, create_graph=True)[0]
+    assert derivative.requires_grad  # also for "nearest", where it is 0
     assert sample(x.float(), grid.float()).dtype is minigrad.float32
 
 

@@ -364,7 +364,7 @@ for _name in ("asin", "acos", "atanh", "erfinv"):
     case(_name, lambda t, x, f=_name: getattr(t, f)(x), between(-0.8, 0.8, 2, 3))
 case("acosh", lambda t, x: t.acosh(x), between(1.2, 3, 2, 3))
 case("one_minus_square", lambda t, x: elementwise.one_minus_square(x), (2, 3), theirs=lambda t, x: 1 - x * x)
-case("tanh_slope", lambda t, x: elementwise.tanh_slope(x), (3, 4), theirs=lambda t, x: 1 / t.cosh(x) ** 2)
+case("tanh_grad", lambda t, x: elementwise.tanh_grad(x), (3, 4), theirs=lambda t, x: 1 / t.cosh(x) ** 2)
 case("logit", lambda t, x: t.logit(x), between(0.1, 0.9, 2, 3))
 case("ndtri", lambda t, x: t.special.ndtri(x), between(0.1, 0.9, 2, 3))
 for _a, _b in _PAIRS[:4]:
@@ -488,7 +488,7 @@ def _conv1d(t: Any, x: Any, w: Any, b: Any = None, groups: int = 1) -> Any:
     return t.nn.functional.conv1d(x, w, b, stride=2, padding=2, dilation=2, groups=groups)
 
 
-def _slope(t: Any, name: str, y: Any, of: Any, *others: Any, **how: Any) -> Any:
+def _derivative(t: Any, name: str, y: Any, of: Any, *others: Any, **how: Any) -> Any:
     """In torch: the gradient of a convolution for an input ``of`` zeros; y is the result's gradient."""
     with t.enable_grad():
         zeros = of.requires_grad_()
@@ -514,7 +514,7 @@ case(
     lambda t, x, y: convolution.convolve_weight(x, y, _ALONG, 2),
     (2, 4, 7),
     (2, 6, 4),
-    theirs=lambda t, x, y: _slope(
+    theirs=lambda t, x, y: _derivative(
         t, "conv1d", y, t.zeros(6, 2, 3, dtype=x.dtype), x, None, stride=2, padding=2, dilation=2, groups=2
     ),
 )
@@ -635,8 +635,8 @@ case("hardsigmoid", _own, between(-5, 5, 3, 4), theirs=_torch, extreme=True)
 case("scaled_elu", lambda t, x: t.nn.functional.selu(x), (3, 4), extreme=True)
 # α of 2: PyTorch's gradient rounds 1 / α to float32
 case("scaled_elu", lambda t, x: t.nn.functional.celu(x, 2.0), (3, 4), extreme=True)
-for _shape, _slopes in [((3, 2, 2), (2,)), ((3, 2), (2,)), ((4,), (1,)), ((2, 3), (1,)), ((2, 3), ()), ((), (1,))]:
-    case("prelu", lambda t, x, w: t.nn.functional.prelu(x, w), _shape, _slopes)
+for _shape, _weights in [((3, 2, 2), (2,)), ((3, 2), (2,)), ((4,), (1,)), ((2, 3), (1,)), ((2, 3), ()), ((), (1,))]:
+    case("prelu", lambda t, x, w: t.nn.functional.prelu(x, w), _shape, _weights)
 _own = lambda t, x, y: loss.binary_cross_entropy(x, y)
 _torch = lambda t, x, y: t.nn.functional.binary_cross_entropy(x, y, reduction="none")
 case("binary_cross_entropy", _own, between(0.1, 0.9, 3, 4), between(0.0, 1.0, 3, 4), theirs=_torch)
@@ -670,7 +670,7 @@ for _name in ("square", "sqrt", "rsqrt", "reciprocal", "exp", "exp2", "expm1", "
 for _name in ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"):
     _complex(_name, lambda t, z, f=_name: getattr(t, f)(z), (3, 2))
 _complex("one_minus_square", lambda t, z: elementwise.one_minus_square(z), (3, 2), theirs=lambda t, z: 1 - z * z)
-_complex("tanh_slope", lambda t, z: elementwise.tanh_slope(z), (3, 2), theirs=lambda t, z: 1 / t.cosh(z) ** 2)
+_complex("tanh_grad", lambda t, z: elementwise.tanh_grad(z), (3, 2), theirs=lambda t, z: 1 / t.cosh(z) ** 2)
 _complex("sigmoid", lambda t, z: t.sigmoid(z), (3, 2))
 _complex("silu", lambda t, z: t.nn.functional.silu(z), (3, 2), theirs=lambda t, z: z * t.sigmoid(z))
 _complex("pow", lambda t, y, z: y**z, (3, 1, 2), (3, 4, 2))

@@ -101,11 +101,11 @@ def test_gradients(device: str) -> None:
     for result in (loss(a, b) for a, b in zip(x, w, strict=True)):
         result.backward()
     check(*(b.grad for b in w), tolerance=2e-2)
-    slopes = []
+    derivatives = []
     for t, x in zip((torch, minigrad), pair([0.5, -1.5, 2.0], True, device), strict=True):
-        (slope,) = t.autograd.grad((x**3).sum(), x, create_graph=True)
-        slopes += t.autograd.grad(slope.sum(), x)
-    check(*slopes)
+        (derivative,) = t.autograd.grad((x**3).sum(), x, create_graph=True)
+        derivatives += t.autograd.grad(derivative.sum(), x)
+    check(*derivatives)
 
 
 def test_through_a_conversion() -> None:

@@ -21,7 +21,7 @@ from tests.support.plain_checks import without_kernel
 INF, NAN = math.inf, math.nan
 
 
-def slopes(program: Callable[..., Any], *values: Any, device: str, order: int = 1) -> list[Any]:
+def derivatives(program: Callable[..., Any], *values: Any, device: str, order: int = 1) -> list[Any]:
     """The gradients of the sum of a program's result; for order 2, the gradients of their sum."""
     xs = [ours(np.array(v, np.float64), True, device) for v in values]
     out = program(*xs)
@@ -65,7 +65,7 @@ def cofactors(rows: list[list[int]]) -> Any:
 @cases("rows", [*SINGULAR, NEARLY])
 def test_det_of_a_singular_matrix(rows: list[list[int]], device: str) -> None:
     regular = (np.array(rows) + 3 * np.eye(len(rows))).astype(int).tolist()
-    (actual,) = slopes(minigrad.linalg.det, [rows, regular], device=device)
+    (actual,) = derivatives(minigrad.linalg.det, [rows, regular], device=device)
     np.testing.assert_allclose(actual, [cofactors(rows), cofactors(regular)], atol=1e-12)
     x = ours(np.array([rows, regular], float), True, device)
     assert gradcheck(minigrad.linalg.det, [x]) and gradgradcheck(minigrad.linalg.det, [x])
@@ -73,7 +73,7 @@ def test_det_of_a_singular_matrix(rows: list[list[int]], device: str) -> None:
 
 @cases("program", [lambda x: minigrad.slogdet(x)[1], minigrad.logdet])
 def test_the_logarithm_of_a_determinant_of_0_has_no_gradient(program: Any, device: str) -> None:
-    raises(minigrad.linalg.LinAlgError, "Singular", lambda: slopes(program, SINGULAR[0], device=device))
+    raises(minigrad.linalg.LinAlgError, "Singular", lambda: derivatives(program, SINGULAR[0], device=device))
 
 
 def test_a_singular_complex_matrix(device: str) -> None:
@@ -122,16 +122,16 @@ def _float(x: Fraction) -> float:
 @cases("values", FACTORS)
 def test_products_with_a_zero_whose_other_factors_overflow(values: list[float], order: int, device: str) -> None:
     n = len(values)
-    (actual,) = slopes(minigrad.prod, values, device=device, order=order)
+    (actual,) = derivatives(minigrad.prod, values, device=device, order=order)
     expected = exact(values, range(n, n + 1), order)
     np.testing.assert_allclose(actual, expected, rtol=1e-12)
-    (actual,) = slopes(lambda x: x.prod(1), [values, values], device=device, order=order)
+    (actual,) = derivatives(lambda x: x.prod(1), [values, values], device=device, order=order)
     np.testing.assert_allclose(actual, [expected] * 2, rtol=1e-12)
     index = minigrad.zeros(n, dtype=minigrad.int64, device=device)
     one = minigrad.ones(1, dtype=minigrad.float64, device=device)
-    (actual,) = slopes(lambda x: one.scatter_reduce(0, index, x, "prod"), values, device=device, order=order)
+    (actual,) = derivatives(lambda x: one.scatter_reduce(0, index, x, "prod"), values, device=device, order=order)
     np.testing.assert_allclose(actual, expected, rtol=1e-12)
-    (actual,) = slopes(lambda x: x.cumprod(0), values, device=device, order=order)
+    (actual,) = derivatives(lambda x: x.cumprod(0), values, device=device, order=order)
     np.testing.assert_allclose(actual, exact(values, range(1, n + 1), order), rtol=1e-12)
 
 
@@ -172,8 +172,8 @@ POINTS: dict[str, Point] = {
         }.items()
     },
     **{
-        f"polygamma({n}, {x})": (lambda x, n=n: minigrad.polygamma(n, x), [x], [[slope]])
-        for n, x, slope in [
+        f"polygamma({n}, {x})": (lambda x, n=n: minigrad.polygamma(n, x), [x], [[derivative]])
+        for n, x, derivative in [
             (1, INF, -0.0),
             (2, INF, 0.0),
             (1, 0.0, -INF),
@@ -235,7 +235,7 @@ POINTS |= {
 def test_gradients_at_a_point(name: str, device: str) -> None:
     program, at, expected = POINTS[name]
     for order, right in enumerate(expected, 1):
-        actual = slopes(program, *at, device=device, order=order)
+        actual = derivatives(program, *at, device=device, order=order)
         np.testing.assert_allclose(actual, right, rtol=1e-12, err_msg=f"order {order}")
 
 
@@ -260,16 +260,16 @@ def test_values(program: Any, x: float, expected: float, device: str) -> None:
 
 def test_powers_whose_exponent_is_0(device: str) -> None:
     """The gradient of the base is 0, and does not depend on the exponent as 0 · ∞ would."""
-    base, _ = slopes(lambda a, b: a**b, [INF, -2.0, 3.0], [0.0, 0.0, 0.0], device=device, order=2)
+    base, _ = derivatives(lambda a, b: a**b, [INF, -2.0, 3.0], [0.0, 0.0, 0.0], device=device, order=2)
     np.testing.assert_allclose(base, [0.0, -0.5, 1 / 3])
 
 
 def test_running_sums_of_exponentials_with_infinite_terms(device: str) -> None:
     rows = [[1, INF, 2], [-INF, 1, 1], [-INF, -INF, -INF]]
     program: Callable[..., Any] = lambda x: x.logcumsumexp(1)
-    (actual,) = slopes(program, rows, device=device)
+    (actual,) = derivatives(program, rows, device=device)
     np.testing.assert_allclose(actual, np.array([[1.0, 2, 0], [0, 1.5, 0.5], [0, 0, 0]]), atol=1e-15)
-    (actual,) = slopes(program, rows, device=device, order=2)
+    (actual,) = derivatives(program, rows, device=device, order=2)
     np.testing.assert_allclose(actual, np.zeros((3, 3)), atol=1e-15)
 
 
@@ -277,13 +277,13 @@ def test_running_sums_of_exponentials_with_infinite_terms(device: str) -> None:
 def test_norms_of_zeros_and_of_numbers_that_overflow(p: float, device: str) -> None:
     program: Callable[..., Any] = lambda x: minigrad.linalg.vector_norm(x, p, 1)
     for order in (1, 2):
-        (actual,) = slopes(program, [[0.0, 0.0]], device=device, order=order)
+        (actual,) = derivatives(program, [[0.0, 0.0]], device=device, order=order)
         np.testing.assert_array_equal(actual, [[0.0, 0.0]])
-    (actual,) = slopes(lambda x: program(x)[:1], [[3e-70, 4e-70], [1.0, 2.0]], device=device)
-    (expected,) = slopes(program, [[3.0, 4.0]], device=device)
+    (actual,) = derivatives(lambda x: program(x)[:1], [[3e-70, 4e-70], [1.0, 2.0]], device=device)
+    (expected,) = derivatives(program, [[3.0, 4.0]], device=device)
     np.testing.assert_allclose(actual, [*expected, [0, 0]])
     for order in (1, 2):
-        (actual,) = slopes(minigrad.linalg.vector_norm, [1e200, 1e200], device=device, order=order)
+        (actual,) = derivatives(minigrad.linalg.vector_norm, [1e200, 1e200], device=device, order=order)
         np.testing.assert_array_equal(actual, [0.0, 0.0])  # its value is infinite, as in PyTorch
 
 
@@ -297,9 +297,9 @@ def test_the_target_gradient_of_binary_cross_entropy_at_the_ends(device: str) ->
     """The logarithm of 0 is clamped to -100, so its derivative is 0; at 1 the derivative of the logarithm is 1."""
     x, target = (ours(np.array(v), True, device) for v in ([0.0, 1.0, 0.5], [0.0, 1.0, 0.5]))
     loss = minigrad.nn.functional.binary_cross_entropy(x, target, reduction="sum")
-    (slope,) = minigrad.autograd.grad(loss, target, create_graph=True)
-    np.testing.assert_array_equal(host(slope), [100.0, -100.0, 0.0])
-    np.testing.assert_array_equal(host(minigrad.autograd.grad(slope.sum(), x)[0]), [-1.0, -1.0, -4.0])
+    (derivative,) = minigrad.autograd.grad(loss, target, create_graph=True)
+    np.testing.assert_array_equal(host(derivative), [100.0, -100.0, 0.0])
+    np.testing.assert_array_equal(host(minigrad.autograd.grad(derivative.sum(), x)[0]), [-1.0, -1.0, -4.0])
 
 
 # Infinite gradients ----------------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ LOGITS = [[0, 1, 2, -1], [0, 200, 0, 1], [50, 0, 0, 0], [-INF, 1, 2, 0], [0, -IN
 @cases("name", SHARES)
 def test_an_infinite_gradient_of_softmax(name: str, across: bool, dtype: Any, kernel: bool, device: str) -> None:
     """At one element, at two, at all; along rows and columns, for few rows without a kernel, for many with one."""
-    program, slope = SHARES[name]
+    program, derivative = SHARES[name]
     beside = [np.where(np.eye(4) == 1, v, other) for v, other in product((INF, -INF, NAN), (0.0, 1.0))]
     arriving = np.concatenate([*beside, [[INF, -INF, 0, 0], [INF, INF, 1, 1], [INF] * 4]])
     rows = np.repeat(np.array(LOGITS, dtype), len(arriving), 0)
@@ -334,7 +334,7 @@ def test_an_infinite_gradient_of_softmax(name: str, across: bool, dtype: Any, ke
         (actual,) = grad(y, x, ours(g.T.copy() if across else g, device=device), create_graph=not kernel)
     turned: Callable[[Any], Any] = np.transpose if across else np.asarray
     with np.errstate(invalid="ignore"):
-        expected = slope(g, turned(host(y)))
+        expected = derivative(g, turned(host(y)))
     np.testing.assert_allclose(turned(host(actual)), expected, 1e-4, 1e-6)
 
 
@@ -361,8 +361,8 @@ def test_deviations_of_numbers_whose_squares_overflow(name: str, dtype: Any, siz
         one, x = (ours(v.astype(dtype), True, device) for v in values)
         expected, actual = SPREADS[name](one), SPREADS[name](x)
         np.testing.assert_allclose(host(actual) / size, host(expected), rtol=1e-5)
-        (right,), (slope,) = grad(expected.sum(), one), grad(actual.sum(), x)
-        np.testing.assert_allclose(host(slope), host(right), rtol=1e-4)
+        (right,), (derivative,) = grad(expected.sum(), one), grad(actual.sum(), x)
+        np.testing.assert_allclose(host(derivative), host(right), rtol=1e-4)
 
 
 def test_a_variance_overflows_only_where_its_value_does(device: str) -> None:
@@ -385,8 +385,8 @@ def test_the_gradient_of_a_difference_that_is_nan(name: str, device: str) -> Non
     """It is NaN there, and finite elsewhere."""
     for at in ([0.0, NAN, 3.0, 0.0], [0.0, 0.0, 3.0, NAN]):
         for values in ((at, [0.0] * 4), ([0.0] * 4, at)):
-            for slope in slopes(DIFFERENCES[name], *values, device=device):
-                np.testing.assert_array_equal(np.isnan(slope), np.isnan(at))
+            for derivative in derivatives(DIFFERENCES[name], *values, device=device):
+                np.testing.assert_array_equal(np.isnan(derivative), np.isnan(at))
 
 
 @cases("dtype, tolerance", [(np.complex64, 3e-7), (np.complex128, 1e-15)])
@@ -409,14 +409,14 @@ def test_gradients_of_parts_of_tiny_and_large_complex_numbers(
     """The gradient of the modulus does not depend on the size; those of phase and angle are divided by the size."""
     z = np.array([3 + 4j, -1 + 2j, -2j, 1 + 0j, 0])
 
-    def slope(size: float) -> Any:
+    def derivative(size: float) -> Any:
         x = ours((z * size).astype(dtype), True, device)
         out = getattr(minigrad, name)(x)
         (actual,) = grad((out.real + out.imag if out.is_complex() else out).sum(), x)
         return host(actual) * (1 if name == "abs" else size)
 
     for size in sizes:
-        np.testing.assert_allclose(slope(size), slope(1.0), rtol=1e-5)
+        np.testing.assert_allclose(derivative(size), derivative(1.0), rtol=1e-5)
 
 
 NORMALISED: dict[str, Callable[..., Any]] = {
@@ -439,8 +439,8 @@ def test_norms_of_numbers_whose_squares_overflow(name: str, dtype: Any, sizes: l
             x, one = (ours((rows * s).astype(dtype), True) for s in (size, 2.0**20))
             actual, right = (NORMALISED[name](minigrad.cat([v, v.detach() / v.detach()])) for v in (x, one))
             np.testing.assert_allclose(host(actual), host(right), rtol=1e-5)
-            slope, expected = grad((actual[:40] * g).sum(), x)[0], grad((right[:40] * g).sum(), one)[0]
-            np.testing.assert_allclose(host(slope) * size, host(expected) * 2.0**20, rtol=1e-4, atol=1e-6)
+            derivative, expected = grad((actual[:40] * g).sum(), x)[0], grad((right[:40] * g).sum(), one)[0]
+            np.testing.assert_allclose(host(derivative) * size, host(expected) * 2.0**20, rtol=1e-4, atol=1e-6)
 
 
 def test_batch_norm_of_large_numbers(device: str) -> None:

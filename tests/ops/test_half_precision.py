@@ -49,8 +49,8 @@ def run(program: Program, inputs: list[Any], kind: Any) -> tuple[list[Any], list
     outputs = list(tensors(program(*leaves)))
     sources = [y for y in outputs if y.requires_grad]
     arriving = [minigrad.arange(y.numel()).remainder(7).add(1).div(4).reshape(y.shape).to(y) for y in sources]
-    slopes = grad(sources, variables, arriving, allow_unused=True) if sources else ()
-    return outputs, [g for g in slopes if g is not None]
+    derivatives = grad(sources, variables, arriving, allow_unused=True) if sources else ()
+    return outputs, [g for g in derivatives if g is not None]
 
 
 def check(program: Program, inputs: list[Any], dtype: str, units: float = 0, large: bool = False) -> None:
@@ -198,8 +198,8 @@ def test_numbers_as_in_pytorch(expression: str) -> None:
 def test_higher_orders() -> None:
     """Second derivatives are also computed in float32: 1 / 70000² would be 0."""
     x = minigrad.tensor([3.0], dtype=minigrad.float16, requires_grad=True)
-    (slope,) = grad((x / 70000).square().sum(), x, create_graph=True)
-    assert slope.item() == pytest.approx(2 * 3 / 70000**2, abs=2.0**-24)
+    (derivative,) = grad((x / 70000).square().sum(), x, create_graph=True)
+    assert derivative.item() == pytest.approx(2 * 3 / 70000**2, abs=2.0**-24)
     y = minigrad.tensor([-11.5], dtype=minigrad.float16, requires_grad=True)
     (first,) = grad(y.sigmoid().sum() * 1000, y, create_graph=True)
     (second,) = grad(first.sum(), y)

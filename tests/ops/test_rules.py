@@ -13,9 +13,9 @@ from minigrad.ops.op import Op
 from tests.ops.cases import CASES, Case, find
 from tests.support.cases import each
 from tests.support.cupy_numbers import as_read
+from tests.support.derivatives import check_derivatives
 from tests.support.parity import assert_close, assert_same_dtype, gradients, host, listed, ours, theirs, torch
 from tests.support.plain_checks import without_kernel
-from tests.support.slopes import check_slopes
 
 OPS = sorted({case.op for case in CASES})
 each_op = pytest.mark.parametrize("op", OPS)
@@ -156,9 +156,9 @@ def at_extremes(case: Case, device: str) -> None:
         if len(mine) == 1:
             result.backward(ours(np.ones(values.shape, dtype), device=device))
             expected.backward(theirs(np.ones(values.shape, dtype)))
-            slope, right = host(mine[0].grad), host(others[0].grad)
-            finite = np.isfinite(right) & np.isfinite(values) & ((right != 0) | (abs(slope) > np.finfo(dtype).eps))
-            np.testing.assert_allclose(slope[finite], right[finite], rtol=rtol, atol=least)
+            derivative, right = host(mine[0].grad), host(others[0].grad)
+            finite = np.isfinite(right) & np.isfinite(values) & ((right != 0) | (abs(derivative) > np.finfo(dtype).eps))
+            np.testing.assert_allclose(derivative[finite], right[finite], rtol=rtol, atol=least)
 
 
 @each_op
@@ -168,7 +168,7 @@ def test_agrees_with_finite_differences(op: str, device: str) -> None:
     def check(case: Case) -> None:
         mine, function = inputs(case, device, seed=3), lambda *a: case.ours(minigrad, *a)
         if device != "cpu":
-            check_slopes(function, mine)
+            check_derivatives(function, mine)
             return
         assert gradcheck(function, mine)
         assert not case.second or gradgradcheck(function, mine, atol=1e-4)
@@ -207,7 +207,7 @@ def in_any_layout(case: Case) -> None:
             assert_close(a, b, 1e-12, layout)
 
 
-def slopes(outputs: list[Any], leaves: list[Any], g: list[Any]) -> Any:
+def derivatives(outputs: list[Any], leaves: list[Any], g: list[Any]) -> Any:
     """The gradients of leaves, zeros for unused ones."""
     return minigrad.autograd.grad(outputs, leaves, g, retain_graph=True, materialize_grads=True)
 
@@ -219,7 +219,7 @@ def results(case: Case, arrays: list[Any]) -> list[Any]:
         tensor.requires_grad_(not isinstance(spec, np.ndarray))
     outputs = listed(case.ours(minigrad, *mine))
     g = [ours(d) for d in arriving(floats(outputs))]
-    return [host(y) for y in (*outputs, *slopes(floats(outputs), wanting(mine), g))]
+    return [host(y) for y in (*outputs, *derivatives(floats(outputs), wanting(mine), g))]
 
 
 def alone(case: Case) -> None:
@@ -227,7 +227,7 @@ def alone(case: Case) -> None:
     full = inputs(case, "cpu")
     outputs = listed(case.ours(minigrad, *full))
     g = [ours(d) for d in arriving(floats(outputs))]
-    expected = dict(zip(map(id, wanting(full)), slopes(floats(outputs), wanting(full), g), strict=True))
+    expected = dict(zip(map(id, wanting(full)), derivatives(floats(outputs), wanting(full), g), strict=True))
     for leaf in wanting(full):
         for tensor in full:
             tensor.requires_grad = tensor is leaf
@@ -237,6 +237,6 @@ def alone(case: Case) -> None:
                 for target, *_ in node.edges:  # a rule runs only for an edge
                     assert target is leaf or not isinstance(target, minigrad.Tensor)
         factors = [d for f, d in zip(outputs, iter(g), strict=False) if f.requires_grad]
-        (slope,) = slopes(floats(again), [leaf], factors[: len(floats(again))])
+        (derivative,) = derivatives(floats(again), [leaf], factors[: len(floats(again))])
         if len(floats(again)) == len(g):
-            assert_close(slope, expected[id(leaf)], 1e-12)
+            assert_close(derivative, expected[id(leaf)], 1e-12)

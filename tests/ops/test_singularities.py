@@ -30,8 +30,8 @@ def orders(name: str, points: list[float], count: int, device: str = "cpu", dtyp
     x = ours(np.array(points, dtype), True, device)
     results = [REGISTRY[name](x, *attributes)]
     for _ in range(count):
-        (slope,) = grad(results[-1].sum() + 0 * x.sum(), x, create_graph=True)  # a constant has no derivative
-        results.append(slope)
+        (derivative,) = grad(results[-1].sum() + 0 * x.sum(), x, create_graph=True)  # a constant has no derivative
+        results.append(derivative)
     return [host(r) for r in results]
 
 

@@ -132,14 +132,14 @@ def test_the_cross_entropy_of_a_linear_layer(label: int, dtype: Any, device: str
         weight = ours(np.array([[1], [0]], dtype), True, device)
         bias = ours(np.zeros(2, dtype), True, device)
         loss = F.linear_cross_entropy(x, weight, classes(x[:, 0], label), linear_bias=bias)
-        value, slope = derivatives(minus(softplus) if label == 0 else softplus, point, 1)
+        value, first = derivatives(minus(softplus) if label == 0 else softplus, point, 1)
         of_x, of_weight, of_bias = grad(loss, [x, weight, bias])
         tolerance, least = (1e-12, 1e-100) if dtype is np.float64 else (3e-5, 1e-37)
         for actual, expected in (
             (loss, value),
-            (of_x, [[slope]]),
-            (of_weight, [[slope * point], [-slope * point]]),
-            (of_bias, [slope, -slope]),
+            (of_x, [[first]]),
+            (of_weight, [[first * point], [-first * point]]),
+            (of_bias, [first, -first]),
         ):
             np.testing.assert_allclose(host(actual), expected, tolerance, least)
 

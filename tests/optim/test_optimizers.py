@@ -488,8 +488,8 @@ def test_sparse_adam_of_an_embedding(maximize: bool, device: str) -> None:
 def test_sparse_adam_of_a_parameter_without_axes(device: str) -> None:
     p = nn.Parameter(minigrad.tensor(2.0, device=device))
     optimiser = optim.SparseAdam([p], lr=0.5)
-    for slope in (3.0, 0.0):  # Adam would continue to move it
-        p.grad = minigrad.tensor(slope, device=device)
+    for derivative in (3.0, 0.0):  # Adam would continue to move it
+        p.grad = minigrad.tensor(derivative, device=device)
         optimiser.step()
         assert p.item() == pytest.approx(1.5)
 

@@ -26,11 +26,11 @@ def compare_gradients(expected: Any, result: Any, translate: Translation, again:
     pairs = [(a, b) for a, b in results if isinstance(a, torch.Tensor) and a.requires_grad]
     assert all(b.requires_grad for _, b in pairs), "the result has no gradient"
     leaves, weights = translate.leaves, _weights(pairs, requires_grad=again is not None)
-    slopes = _gradients(pairs, leaves, weights, create_graph=again is not None)
-    _check("gradient", leaves, slopes)
+    derivatives = _gradients(pairs, leaves, weights, create_graph=again is not None)
+    _check("gradient", leaves, derivatives)
     if again is None:
         return
-    pairs = [pair for pair in slopes if pair[0] is not None and pair[0].requires_grad]
+    pairs = [pair for pair in derivatives if pair[0] is not None and pair[0].requires_grad]
     curvatures = _gradients(pairs, leaves + weights, _weights(pairs, False), create_graph=False)
     try:
         _check("second-order gradient", leaves + weights, curvatures)

@@ -86,7 +86,7 @@ def reference(op: str, point: Sequence[float], order: int, place: int, weights: 
         function, xs = FUNCTIONS[op], [_stand_in(x) for x in point]
         steps = [mp.mpf(10) ** -_STEP * min(1, abs(x)) for x in xs]
 
-        def slope(of: Callable[..., Any], i: int) -> Callable[..., Any]:
+        def derivative(of: Callable[..., Any], i: int) -> Callable[..., Any]:
             def difference(*at: Any) -> Any:
                 ahead, behind = ([x + s * steps[i] * (j == i) for j, x in enumerate(at)] for s in (1, -1))
                 return (of(*ahead) - of(*behind)) / (2 * steps[i])
@@ -97,9 +97,9 @@ def reference(op: str, point: Sequence[float], order: int, place: int, weights: 
             if order == 0:
                 out = function(*xs)
             elif order == 1:
-                out = slope(function, place)(*xs)
+                out = derivative(function, place)(*xs)
             else:
-                out = sum(w * slope(slope(function, i), place)(*xs) for i, w in enumerate(weights))
+                out = sum(w * derivative(derivative(function, i), place)(*xs) for i, w in enumerate(weights))
             return float(out) if mp.im(out) == 0 else math.nan
         except (ArithmeticError, ValueError, mp.NoConvergence):
             return None

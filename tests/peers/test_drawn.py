@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from tests.support.both import results, same, slopes
+from tests.support.both import derivatives, results, same
 from tests.support.parity import torch
 
 hypothesis = pytest.importorskip("hypothesis")
@@ -145,10 +145,10 @@ def check(program: Callable[..., Any], *arguments: Drawn, gradient: bool = True,
     if not (numbers and gradient) or any(bool(expected[n].isnan().any()) for n in numbers):
         return
     try:
-        theirs = slopes(torch, [expected[n] for n in numbers], leaves[torch])
+        theirs = derivatives(torch, [expected[n] for n in numbers], leaves[torch])
     except REFUSALS:  # PyTorch has no gradient for some
         return
-    mine = slopes(minigrad, [outputs[n] for n in numbers], leaves[minigrad])
+    mine = derivatives(minigrad, [outputs[n] for n in numbers], leaves[minigrad])
     for number, pair in enumerate(zip(mine, theirs, strict=True)):
         same(*pair, f"gradient {number}", near)
 

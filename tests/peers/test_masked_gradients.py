@@ -158,7 +158,7 @@ def arriving(shape: tuple[int, ...]) -> Iterator[Any]:
             yield g
 
 
-def slopes(t: Any, output: Any, leaves: list[Any], g: Any, again: bool = False) -> list[Any]:
+def derivatives(t: Any, output: Any, leaves: list[Any], g: Any, again: bool = False) -> list[Any]:
     grads = t.autograd.grad(output, leaves, t.from_numpy(g), retain_graph=True, create_graph=again, allow_unused=True)
     return [np.zeros(tuple(x.shape)) if s is None else host(s.detach()) for s, x in zip(grads, leaves, strict=True)]
 
@@ -179,9 +179,9 @@ def test_as_pytorch(expression: str) -> None:
     is_added = any(fnmatchcase(expression, pattern) for pattern in ADDED)
     for ours, theirs in zip(outputs, expected, strict=True):
         for g in arriving(tuple(theirs.shape)):
-            grads = slopes(torch, theirs, their_leaves, g)
+            grads = derivatives(torch, theirs, their_leaves, g)
             for again in (False, True):
-                for a, e in zip(slopes(minigrad, ours, leaves, g, again), grads, strict=True):
+                for a, e in zip(derivatives(minigrad, ours, leaves, g, again), grads, strict=True):
                     mask = np.isfinite(e) if is_added else ~np.isnan(e)
                     text = f"{g}: {a}, PyTorch's {e}"
                     np.testing.assert_allclose(a[mask], e[mask], rtol=1e-7, atol=1e-9, err_msg=text)
@@ -205,6 +205,6 @@ def test_second_order(expression: str) -> None:
             continue
         for value in HUGE:
             g = np.full(tuple(theirs.shape), value)
-            pairs = zip(*(slopes(t, x, leaves[t], g) for t, x in ((minigrad, ours), (torch, theirs))), strict=True)
+            pairs = zip(*(derivatives(t, x, leaves[t], g) for t, x in ((minigrad, ours), (torch, theirs))), strict=True)
             for a, e in pairs:
                 np.testing.assert_array_equal(a[e == 0], 0, err_msg=f"{value}: {a}, PyTorch's {e}")

@@ -85,13 +85,13 @@ def agree(
             assert not any(getattr(m, "requires_grad", False) for n, m in enumerate(mine) if n not in indices)
         if not indices:
             return
-        mine = slopes(minigrad, [mine[n] for n in indices], ours, order < orders)
-        other = slopes(torch, [other[n] for n in indices], theirs, order < orders)
+        mine = derivatives(minigrad, [mine[n] for n in indices], ours, order < orders)
+        other = derivatives(torch, [other[n] for n in indices], theirs, order < orders)
         for number, pair in enumerate(zip(mine, other, strict=True)):
             same(*pair, f"gradient {number} of order {order}", near)
 
 
-def slopes(t: Any, outputs: Sequence[Any], inputs: Sequence[Any], again: bool = False) -> list[Any]:
+def derivatives(t: Any, outputs: Sequence[Any], inputs: Sequence[Any], again: bool = False) -> list[Any]:
     """The gradients of differently weighted outputs, for the inputs that have one."""
     leaves = [x for x in inputs if isinstance(x, t.Tensor) and x.requires_grad]
     weights = [np.linspace(0.5, 1.5, o.numel()).reshape(tuple(o.shape)) for o in outputs]

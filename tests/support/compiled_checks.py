@@ -35,9 +35,9 @@ def single(value: Any) -> Any:
 def run(name: str, args: Sequence[Any], differentiable: Sequence[int], g: Any = None) -> tuple[Any, dict[int, Any]]:
     """The kernel's result and gradients in float32. It must not change its inputs."""
     needs = tuple(i in differentiable for i in range(len(args)))
-    out, slopes = plain_checks.run(name, [single(a) for a in args], needs, single(g), kernel(name))
-    assert all(slope is None for i, slope in enumerate(slopes) if not needs[i]), "too much"
-    return out, {} if g is None else {i: slopes[i] for i in differentiable}
+    out, derivatives = plain_checks.run(name, [single(a) for a in args], needs, single(g), kernel(name))
+    assert all(derivative is None for i, derivative in enumerate(derivatives) if not needs[i]), "too much"
+    return out, {} if g is None else {i: derivatives[i] for i in differentiable}
 
 
 def close(actual: Any, expected: Any, what: str, tolerance: float = TOLERANCE) -> None:
@@ -51,13 +51,13 @@ def check(name: str, *args: Any, differentiable: Sequence[int] = (), tolerance: 
     Args:
         args: the op's arguments, in float64.
     """
-    expected, slopes, g = plain(name, list(args), differentiable)
+    expected, derivatives, g = plain(name, list(args), differentiable)
     for lay in (np.ascontiguousarray, transposed, strided):
         inputs = [lay(a) if isinstance(a, np.ndarray) and a.ndim else a for a in args]
         out, gradients = run(name, inputs, differentiable, lay(g) if np.ndim(g) else g)
         close(np.asarray(out), np.asarray(expected), f"{name}, {lay.__name__}", tolerance)
         for i in differentiable:
-            close(gradients[i], slopes[i], f"{name}, {lay.__name__}, gradient of argument {i}", tolerance)
+            close(gradients[i], derivatives[i], f"{name}, {lay.__name__}, gradient of argument {i}", tolerance)
 
 
 def same_bits(name: str, *args: Any, differentiable: Sequence[int] = ()) -> None:
@@ -65,7 +65,7 @@ def same_bits(name: str, *args: Any, differentiable: Sequence[int] = ()) -> None
     g = plain(name, list(args), differentiable)[2]
 
     def compute() -> list[Any]:
-        out, slopes = run(name, args, differentiable, g)
-        return [out, *slopes.values()]
+        out, derivatives = run(name, args, differentiable, g)
+        return [out, *derivatives.values()]
 
     on_threads(compute)

@@ -95,22 +95,24 @@ def check(name: str, *args: Any, needs: tuple[int, ...], dtypes: tuple[str, ...]
     for dtype in dtypes:
         single = [a.astype(dtype) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in args]
         wide = [a.astype("float64") if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in single]
-        expected, slopes, g = plain(name, wide, needs)
+        expected, derivatives, g = plain(name, wide, needs)
         out, *own = gradients(name, np.asarray(g, dtype), *single, needs=needs)
         assert out.dtype == dtype, f"{name}: {out.dtype} of {dtype}"
-        for what, one, other in zip(("result", *needs), (out, *own), (expected, *map(slopes.get, needs)), strict=True):
+        for what, one, other in zip(
+            ("result", *needs), (out, *own), (expected, *map(derivatives.get, needs)), strict=True
+        ):
             assert_close(one, other, dtype, f"{name} in {dtype}: {what}")
 
 
-def check_slopes(name: str, *args: Any, needs: tuple[int, ...], seed: int = 0) -> None:
+def check_derivatives(name: str, *args: Any, needs: tuple[int, ...], seed: int = 0) -> None:
     """Check each gradient in float64 along a random direction, against the difference quotient of the forward."""
     rng, step = np.random.default_rng(seed), 1e-6
     out = forward(name, *args)
     g = np.asarray(rng.standard_normal(out.shape))
-    _, *slopes = gradients(name, g, *args, needs=needs)
-    for i, gradient in zip(needs, slopes, strict=True):
+    _, *derivatives = gradients(name, g, *args, needs=needs)
+    for i, gradient in zip(needs, derivatives, strict=True):
         direction = rng.standard_normal(args[i].shape)
         moved = [np.asarray(args[i] + s * step * direction) for s in (1, -1)]
         ahead, behind = (forward(name, *args[:i], arg, *args[i + 1 :]) for arg in moved)
-        slope = float((g * (ahead - behind)).sum() / (2 * step))
-        assert float((gradient * direction).sum()) == pytest.approx(slope, rel=1e-6, abs=1e-7)
+        derivative = float((g * (ahead - behind)).sum() / (2 * step))
+        assert float((gradient * direction).sum()) == pytest.approx(derivative, rel=1e-6, abs=1e-7)

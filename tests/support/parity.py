@@ -99,5 +99,7 @@ def assert_same_signature(mine: Any, other: Any) -> None:
 def gradients(outputs: Sequence[Any], inputs: Sequence[Any], g: Sequence[Any], create_graph: bool = False) -> Any:
     """The gradients of either library's tensors, zeros for unused inputs."""
     library = torch if isinstance(inputs[0], torch.Tensor) else minigrad
-    slopes = library.autograd.grad(outputs, inputs, g, create_graph=create_graph, retain_graph=True, allow_unused=True)
-    return [library.zeros_like(x) if f is None else f for f, x in zip(slopes, inputs, strict=True)]
+    derivatives = library.autograd.grad(
+        outputs, inputs, g, create_graph=create_graph, retain_graph=True, allow_unused=True
+    )
+    return [library.zeros_like(x) if f is None else f for f, x in zip(derivatives, inputs, strict=True)]

@@ -25,7 +25,7 @@ def check(name: str, args: Arrays, differentiable: Sequence[int], layouts: bool 
     """Compare kernel and plain definition in both dtypes, for every choice of inputs that require a gradient."""
     for dtype in (np.float64, np.float32):
         inputs = [a.astype(dtype) if _is_float(a) else a for a in args]
-        expected, slopes, g = plain(name, args, differentiable)
+        expected, derivatives, g = plain(name, args, differentiable)
         for flags in itertools.product([False, True], repeat=len(differentiable)):
             needs = [False] * len(args)
             for i, want in zip(differentiable, flags, strict=True):
@@ -35,7 +35,7 @@ def check(name: str, args: Arrays, differentiable: Sequence[int], layouts: bool 
             for i, f in enumerate(gradients):
                 assert (f is not None) == needs[i], f"gradient of argument {i} computed: {f is not None}"
                 if f is not None:
-                    close(f, slopes[i], dtype, f"gradient of argument {i}")
+                    close(f, derivatives[i], dtype, f"gradient of argument {i}")
     if layouts:
         _check_layouts(name, args, differentiable)
     _check_threads(name, args, differentiable)
@@ -102,12 +102,12 @@ def close(actual: Any, expected: Any, dtype: Any, what: str, tolerance: float | 
 def _check_layouts(name: str, args: Arrays, differentiable: Sequence[int]) -> None:
     """Check transposed and strided memory, for inputs and for the incoming gradient."""
     needs = tuple(i in differentiable for i in range(len(args)))
-    expected, slopes, g = plain(name, args, differentiable)
+    expected, derivatives, g = plain(name, args, differentiable)
     for lay in (transposed, strided):
         out, gradients = run(name, [lay(a) if isinstance(a, np.ndarray) else a for a in args], needs, lay(g))
         close(out, expected, np.float64, lay.__name__)
         for i in differentiable:
-            close(gradients[i], slopes[i], np.float64, f"{lay.__name__}, gradient of argument {i}")
+            close(gradients[i], derivatives[i], np.float64, f"{lay.__name__}, gradient of argument {i}")
 
 
 def transposed(a: Any) -> Any:

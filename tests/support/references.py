@@ -34,7 +34,7 @@ WHOLE: dict[str, Reference] = {  # on the whole real line; the order is 2, or 1 
     "cos": mp.cos,
     "cosh": mp.cosh,
     "one_minus_square": lambda x: 1 - x * x,
-    "tanh_slope": lambda x: mp.sech(x) ** 2,
+    "tanh_grad": lambda x: mp.sech(x) ** 2,
     "erf": mp.erf,
     "erfc": mp.erfc,
     "erfcx": lambda x: mp.exp(x * x) * mp.erfc(x),

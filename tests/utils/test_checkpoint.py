@@ -151,9 +151,9 @@ def test_a_function_that_computes_gradients_can_be_differentiated(nested: bool) 
 
     def penalty(x: Any) -> Any:
         first, second = x.sin().exp().sin(), x.cos().exp()
-        (slope,) = minigrad.autograd.grad(first, x, create_graph=True)
+        (derivative,) = minigrad.autograd.grad(first, x, create_graph=True)
         minigrad.autograd.grad(second, x)
-        return slope * slope + x.sin()
+        return derivative * derivative + x.sin()
 
     gradients = []
     for function in (penalty, lambda x: checkpoint(checkpoint if nested else penalty, *([penalty] * nested), x)):

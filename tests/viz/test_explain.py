@@ -36,7 +36,7 @@ def test_before_backward_it_says_so_and_shows_rules_without_gradients() -> None:
         "No backward has run yet, so there is no gradient: these are the rules that it will run.",
     ]
     assert "1  h = tanh, its input x is w" in text
-    rule = r"rule +lambda g, x: g \* tanh_slope\(x\) +minigrad/ops/elementwise.py:\d+"
+    rule = r"rule +lambda g, x: g \* tanh_grad\(x\) +minigrad/ops/elementwise.py:\d+"
     assert any(re.fullmatch(rule, line) for line in text)
     assert f"x         w (2,) = [{w.tolist()[0]:.4g}, {w.tolist()[1]:.4g}]" in text
     assert "g         the gradient of h (2,)" in text
@@ -132,13 +132,13 @@ def test_numbers_are_in_the_brackets_of_their_shape() -> None:
     ]:
         x = minigrad.tensor(array).requires_grad_()
         assert lines(explain(x, of=(x * x).sum(), run=True))[1] == expected
-    for slope, expected in [
+    for derivative, expected in [
         (np.full(20, np.nan), "(20,) with 20 not finite"),
         (np.array([np.inf, np.nan, 3, *[0] * 17]), "(20,) with min 0, max 3, norm 3, 2 not finite"),
         (np.array([3e200, 4e200] + [0] * 98), "(100,) with min 0, max 4e+200, norm 5e+200"),
     ]:
-        x = minigrad.ones(len(slope), dtype=minigrad.float64).requires_grad_()
-        assert lines(explain(x, of=(x * minigrad.tensor(slope)).sum(), run=True))[1] == expected
+        x = minigrad.ones(len(derivative), dtype=minigrad.float64).requires_grad_()
+        assert lines(explain(x, of=(x * minigrad.tensor(derivative)).sum(), run=True))[1] == expected
     z = minigrad.tensor([3 + 4j]).requires_grad_()
     text = lines(explain(z, of=(z * z.conj()).real.sum(), run=True))
     assert text[1] == "(1,) = [6+8j]" and "b         the result of conj (1,) = [3-4j]" in text

@@ -17,7 +17,7 @@ SAMPLE = (
     "tests/compat/test_function.py",
     *(f"tests/nn/test_{name}.py" for name in ("init", "layers", "losses", "module", "pooling", "state_dict")),
     *(f"tests/serialization/test_{name}.py" for name in ("checkpoint", "safetensors_file", "serialization")),
-    *("tests/ops/test_joining.py", "tests/ops/test_slopes.py", "tests/functions", "tests/optim"),
+    *("tests/ops/test_joining.py", "tests/ops/test_derivatives.py", "tests/functions", "tests/optim"),
 )
 
 

@@ -28,8 +28,8 @@ def laid_like(x: Array) -> Array:
     return xp(x).empty((length, batch, heads, width), x.dtype).transpose(1, 2, 0, 3)
 
 
-def sum_to(slope: Array, mask: Any) -> Array:
+def sum_to(grad: Array, mask: Any) -> Array:
     """The scores' gradient (B, H, T, S) summed over the axes that the mask was broadcast along."""
     full = (1,) * (4 - mask.ndim) + mask.shape
-    axes = tuple(i for i, n in enumerate(full) if n == 1 < slope.shape[i])
-    return slope.sum(axis=axes, keepdims=True).reshape(mask.shape).astype(mask.dtype, copy=False)
+    axes = tuple(i for i, n in enumerate(full) if n == 1 < grad.shape[i])
+    return grad.sum(axis=axes, keepdims=True).reshape(mask.shape).astype(mask.dtype, copy=False)

@@ -77,7 +77,7 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
 
 
 @loop
-def slope(
+def grad(
     start: int,
     stop: int,
     x: Rows,
@@ -114,7 +114,7 @@ def slope(
 
 def backward(needs: Needs, saved: Array, g: Array, *args: Any) -> Gradients:
     dx = np.empty(args[0].shape, FLOAT32)
-    slope(len(dx), grain(len(dx), 8 * dx.shape[1]), *_given(*args), laid(g), saved, dx)
+    grad(len(dx), grain(len(dx), 8 * dx.shape[1]), *_given(*args), laid(g), saved, dx)
     return wanted(needs, dx)
 
 

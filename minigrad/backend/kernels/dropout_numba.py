@@ -84,7 +84,7 @@ def backward(needs: Needs, saved: None, g: Array, x: None, keep: Array, scale: f
 
 
 @loop
-def slope(start: int, stop: int, g: Flat, y: Flat, scale: float, dx: Flat) -> None:
+def grad(start: int, stop: int, g: Flat, y: Flat, scale: float, dx: Flat) -> None:
     """0 where y = 0, else g · scale"""
     g, y, dx = g[start:stop], y[start:stop], dx[start:stop]
     factor = np.float32(scale)
@@ -99,7 +99,7 @@ def relu_forward(needs: Needs, x: Array, keep: Array, scale: float) -> Any:
 
 def relu_backward(needs: Needs, y: Array, g: Array, x: None, keep: None, scale: float) -> Gradients:
     g, y, dx = laid(g), laid(y), np.empty(g.shape, FLOAT32)
-    slope(g.size, grain(g.size, 12), g, y, scale, dx)
+    grad(g.size, grain(g.size, 12), g, y, scale, dx)
     return dx, None, None
 
 

@@ -31,24 +31,24 @@ def _function(value: Callable[..., Any]) -> Loop:
     return loop(body)
 
 
-def _gradient(slope: Callable[..., Any]) -> Loop:
-    """The loop for dx = slope(g, x), or slope(g, y)."""
+def _gradient(grad: Callable[..., Any]) -> Loop:
+    """The loop for dx = grad(g, x), or grad(g, y)."""
 
     def body(start: int, stop: int, g: Flat, x: Flat, dx: Flat) -> None:
         g, x, dx = g[start:stop], x[start:stop], dx[start:stop]
         for i in range(stop - start):
-            dx[i] = slope(g[i], x[i])
+            dx[i] = grad(g[i], x[i])
 
-    body.__name__ = f"{slope.__name__}_of_each"
+    body.__name__ = f"{grad.__name__}_of_each"
     return loop(body)
 
 
 def _kernel(
-    value: Callable[..., Any], slope: Callable[..., Any], from_result: bool = False, least: int = LEAST
+    value: Callable[..., Any], grad: Callable[..., Any], from_result: bool = False, least: int = LEAST
 ) -> SimpleNamespace:
-    """A kernel from two functions of float32: ``value`` of x, and ``slope`` of g and x, or with ``from_result`` of g
+    """A kernel from two functions of float32: ``value`` of x, and ``grad`` of g and x, or with ``from_result`` of g
     and y, which the op's rule must then name. Below ``least`` elements NumPy's functions are faster."""
-    function, gradient = _function(value), _gradient(slope)
+    function, gradient = _function(value), _gradient(grad)
 
     @in_memory_order
     def forward(needs: Needs, x: Array) -> Any:
@@ -68,7 +68,7 @@ def _kernel(
 
 
 @inline
-def exp_slope(g: F, y: F) -> F:
+def exp_grad(g: F, y: F) -> F:
     """g y"""
     return g * y
 
@@ -80,13 +80,13 @@ def relu(x: F) -> F:
 
 
 @inline
-def relu_slope(g: F, y: F) -> F:
+def relu_grad(g: F, y: F) -> F:
     """0 where y = 0, else g"""
     return F(0.0) if y == F(0.0) else g
 
 
 @inline
-def sigmoid_slope(g: F, x: F) -> F:
+def sigmoid_grad(g: F, x: F) -> F:
     """g σ(x) σ(-x) = g e / (1 + e)², e = e^-|x|"""
     e = exp(-abs(x))
     return g * (e / ((F(1.0) + e) * (F(1.0) + e)))
@@ -99,14 +99,14 @@ def silu(x: F) -> F:
 
 
 @inline
-def silu_slope(g: F, x: F) -> F:
+def silu_grad(g: F, x: F) -> F:
     """g s (1 + x (1 - s)), s = σ(x)"""
     s = sigmoid(x)
     return g * (s * (F(1.0) + x * (F(1.0) - s)))
 
 
 @inline
-def tanh_slope(g: F, x: F) -> F:
+def tanh_grad(g: F, x: F) -> F:
     """g / cosh² x = g 4e / (1 + e)², e = e^-2|x|"""
     e = exp(F(-2.0) * abs(x))
     return g * (F(4.0) * e / ((F(1.0) + e) * (F(1.0) + e)))
@@ -119,7 +119,7 @@ def gelu(x: F) -> F:
 
 
 @inline
-def gelu_slope(g: F, x: F) -> F:
+def gelu_grad(g: F, x: F) -> F:
     """g (Φ(x) + x φ(x))"""
     share, bell = normal_and_bell(x)
     return g * (share + x * _BELL * bell)
@@ -138,7 +138,7 @@ def gelu_by_tanh(x: F) -> F:
 
 
 @inline
-def gelu_by_tanh_slope(g: F, x: F) -> F:
+def gelu_by_tanh_grad(g: F, x: F) -> F:
     """g (h + 2 x h (1 - h) u')"""
     c = F(100.0) if x > F(100.0) else x  # 1 - h is 0 there, and infinity times 0 is NaN
     c = F(-100.0) if c < F(-100.0) else c
@@ -150,7 +150,7 @@ def gelu_by_tanh_slope(g: F, x: F) -> F:
 class Gelu:
     """The kernel ``gelu``, exact or by tanh: the gradient is computed from x, so nothing else is saved."""
 
-    kinds = {"none": _kernel(gelu, gelu_slope, least=1), "tanh": _kernel(gelu_by_tanh, gelu_by_tanh_slope, least=1)}
+    kinds = {"none": _kernel(gelu, gelu_grad, least=1), "tanh": _kernel(gelu_by_tanh, gelu_by_tanh_grad, least=1)}
 
     def forward(self, needs: Needs, x: Array, approximate: str) -> Any:
         return self.kinds[approximate].forward(needs, x)
@@ -160,10 +160,10 @@ class Gelu:
 
 
 KERNELS = {
-    "exp": _kernel(exp, exp_slope, from_result=True),
+    "exp": _kernel(exp, exp_grad, from_result=True),
     "gelu": Gelu(),
-    "relu": _kernel(relu, relu_slope, from_result=True),
-    "sigmoid": _kernel(sigmoid, sigmoid_slope),
-    "silu": _kernel(silu, silu_slope),
-    "tanh": _kernel(tanh, tanh_slope),
+    "relu": _kernel(relu, relu_grad, from_result=True),
+    "sigmoid": _kernel(sigmoid, sigmoid_grad),
+    "silu": _kernel(silu, silu_grad),
+    "tanh": _kernel(tanh, tanh_grad),
 }

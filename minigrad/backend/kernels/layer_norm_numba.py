@@ -62,7 +62,7 @@ def _weight(weight: Array | None, x: Array) -> Array:
 
 
 @loop
-def slope(
+def grad(
     start: int, stop: int, g: Rows, x: Rows, weight: Flat, stats: Rows, centred: int, out: Rows, sums: Cube, step: int
 ) -> None:
     """dx = scale (gw - mean(gw) - x̂ mean(gw x̂)); and each block's Σ g x̂, Σ g. Either output may be empty."""
@@ -98,7 +98,7 @@ def backward(
     step = grain(count, 12 * width, _SUMMED)
     out = np.empty(x.shape, FLOAT32) if needs[0] else None
     sums = np.empty((-(-count // step), 2, width), FLOAT32) if needs[1] or needs[2] else None
-    slope(count, step, laid(g), laid(x), _weight(weight, x), stats, centred, out, sums, step)
+    grad(count, step, laid(g), laid(x), _weight(weight, x), stats, centred, out, sums, step)
     dweight, dbias = (None, None) if sums is None else sums.sum(axis=0)
     return wanted(needs, out, dweight, dbias)
 
@@ -168,7 +168,7 @@ def _rows(x: Array) -> Array:
 
 
 @loop
-def group_slope(
+def group_grad(
     start: int, stop: int, g: Rows, x: Rows, size: int, weight: Flat, stats: Rows, out: Rows, sums: Rows
 ) -> None:
     """dx = scale (gw - mean(gw) - x̂ mean(gw x̂)); and each row's Σ g x̂, Σ g. ``out`` may be empty."""
@@ -180,10 +180,10 @@ def group_slope(
         for r in range(i * size, (i + 1) * size):
             row, row_tilt = 0.0, 0.0
             for a in range(0, width, _PART):
-                some, slopes, plain, crossed = x[r, a : a + _PART], g[r, a : a + _PART], F(0.0), F(0.0)
+                some, grads, plain, crossed = x[r, a : a + _PART], g[r, a : a + _PART], F(0.0), F(0.0)
                 for j in range(some.size):
-                    plain += slopes[j]
-                    crossed += slopes[j] * (some[j] - middle)
+                    plain += grads[j]
+                    crossed += grads[j] * (some[j] - middle)
                 row += float(plain)
                 row_tilt += float(crossed)
             sums[0, r], sums[1, r] = F(row_tilt) * factor, F(row)
@@ -208,7 +208,7 @@ def group_backward(
     out = np.empty(x.shape, FLOAT32) if needs[0] else None
     sums = np.empty((2, *x.shape[:2]), FLOAT32)
     arguments = (rows, len(rows) // count, laid(weight), stats, None if out is None else _rows(out))
-    group_slope(count, grain(count, 12 * x.size // count), _rows(g), *arguments, sums.reshape(2, len(rows)))
+    group_grad(count, grain(count, 12 * x.size // count), _rows(g), *arguments, sums.reshape(2, len(rows)))
     return wanted(needs, out, *sums.sum(axis=1))
 
 

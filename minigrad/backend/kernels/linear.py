@@ -30,9 +30,9 @@ def as_rows(x: Array) -> Array:
 
 
 def backward(needs: Needs, saved: None, g: Array, x: Array, weight: Array, bias: Array | None) -> Gradients:
-    rows, slopes = as_rows(x), as_rows(g)
+    rows, grads = as_rows(x), as_rows(g)
     return (
-        matmul(slopes, weight).reshape(x.shape) if needs[0] else None,
-        matmul(slopes.T, rows) if needs[1] else None,
-        column_sums(slopes) if needs[2] else None,
+        matmul(grads, weight).reshape(x.shape) if needs[0] else None,
+        matmul(grads.T, rows) if needs[1] else None,
+        column_sums(grads) if needs[2] else None,
     )

@@ -119,10 +119,10 @@ def lstm_back(
     acts: Strided,
     cells: Strided,
     tops: Strided,
-    slope: Strided,
+    grad: Strided,
     inner: int,
 ) -> None:
-    """The same rows, from the last step to the first: ``slope`` becomes the gradient of the gates' inputs; ``dh`` and
+    """The same rows, from the last step to the first: ``grad`` becomes the gradient of the gates' inputs; ``dh`` and
     ``dc`` begin as the gradients of the last states, and become the gradients of the first."""
     width = 4 * inner
     for s in range(len(steps) // 2 - 1, -1, -1):
@@ -131,7 +131,7 @@ def lstm_back(
             continue
         first = steps[2 * s] + start
         for r in range(n):
-            place, to = at(acts) + 4 * (first + r) * width, at(slope) + 4 * (first + r) * width
+            place, to = at(acts) + 4 * (first + r) * width, at(grad) + 4 * (first + r) * width
             back, flow = row(at(dh) + 4 * (start + r) * inner, inner), row(at(g) + 4 * (first + r) * inner, inner)
             dcell = row(at(dc) + 4 * (start + r) * inner, inner)
             top, old = row(at(tops) + 4 * (first + r) * inner, inner), row(at(cells) + 4 * (first + r) * inner, inner)
@@ -153,7 +153,7 @@ def lstm_back(
                 df[j] = dcell[j] * old[j] * f[j] * (F(1.0) - f[j])
             for j in range(inner):
                 dcell[j] *= f[j]
-        a, c = at(slope) + 4 * first * width, at(dh) + 4 * start * inner
+        a, c = at(grad) + 4 * first * width, at(dh) + 4 * start * inner
         sgemm(gemm, False, False, n, inner, width, F(1.0), a, width, at(weight), inner, F(0.0), c, inner)
 
 
@@ -182,11 +182,11 @@ def lstm_forward(
 def lstm_backward(needs: Needs, saved: Any, g: tuple[Array, Array, Array], *args: Any) -> Gradients:
     _, weight, _, h, _, sizes, reverse = args
     acts, before, cells, tops = saved
-    slope, dh, dc = np.empty_like(acts), g[1].astype(FLOAT32, order="C"), g[2].astype(FLOAT32, order="C")
-    steps, parts = plan(sizes, reverse), (dh, dc, acts, cells, tops, slope)
+    grad, dh, dc = np.empty_like(acts), g[1].astype(FLOAT32, order="C"), g[2].astype(FLOAT32, order="C")
+    steps, parts = plan(sizes, reverse), (dh, dc, acts, cells, tops, grad)
     with blas.one_thread() as one, one:
         lstm_back(len(h), ROWS, blas.sgemm(), steps, laid(g[0]), laid(weight), *parts, cells.shape[1])
-    return wanted(needs, slope, matmul(slope.T, before) if needs[1] else None, None, dh, dc)
+    return wanted(needs, grad, matmul(grad.T, before) if needs[1] else None, None, dh, dc)
 
 
 @loop
@@ -249,11 +249,11 @@ def gru_back(
     acts: Strided,
     before: Strided,
     shares: Strided,
-    slope: Strided,
+    grad: Strided,
     dnew: Strided,
     inner: int,
 ) -> None:
-    """The same rows, from the last step to the first: ``slope`` becomes the gradient of W h + b, ``dnew`` the gradient
+    """The same rows, from the last step to the first: ``grad`` becomes the gradient of W h + b, ``dnew`` the gradient
     of tanh's input; ``dh`` begins as the gradient of the last h, and becomes the gradient of the first."""
     width = 3 * inner
     for s in range(len(steps) // 2 - 1, -1, -1):
@@ -262,7 +262,7 @@ def gru_back(
             continue
         first = steps[2 * s] + start
         for r in range(n):
-            place, to = at(acts) + 4 * (first + r) * width, at(slope) + 4 * (first + r) * width
+            place, to = at(acts) + 4 * (first + r) * width, at(grad) + 4 * (first + r) * width
             back, flow = row(at(dh) + 4 * (start + r) * inner, inner), row(at(g) + 4 * (first + r) * inner, inner)
             reset, z, new = row(place, inner), row(place + 4 * inner, inner), row(place + 8 * inner, inner)
             dr, dz, dshare = row(to, inner), row(to + 4 * inner, inner), row(to + 8 * inner, inner)
@@ -280,7 +280,7 @@ def gru_back(
                 dr[j] = dn[j] * share[j] * reset[j] * (F(1.0) - reset[j])
             for j in range(inner):
                 dshare[j] = dn[j] * reset[j]
-        a, c = at(slope) + 4 * first * width, at(dh) + 4 * start * inner
+        a, c = at(grad) + 4 * first * width, at(dh) + 4 * start * inner
         sgemm(gemm, False, False, n, inner, width, F(1.0), a, width, at(weight), inner, F(1.0), c, inner)
 
 
@@ -301,14 +301,14 @@ def gru_forward(
 def gru_backward(needs: Needs, saved: Any, g: tuple[Array, Array], *args: Any) -> Gradients:
     _, weight, _, h, sizes, reverse = args
     acts, before, shares = saved
-    slope, dnew, dh = np.empty_like(acts), np.empty_like(before), g[1].astype(FLOAT32, order="C")
-    parts, inner = (acts, before, shares, slope, dnew), h.shape[1]
+    grad, dnew, dh = np.empty_like(acts), np.empty_like(before), g[1].astype(FLOAT32, order="C")
+    parts, inner = (acts, before, shares, grad, dnew), h.shape[1]
     with blas.one_thread() as one, one:
         gru_back(len(h), ROWS, blas.sgemm(), plan(sizes, reverse), laid(g[0]), laid(weight), dh, *parts, inner)
-    dweight = matmul(slope.T, before) if needs[1] else None
-    dbias = column_sums(slope) if needs[2] else None
-    slope[:, 2 * inner :] = dnew  # now the gradient for x
-    return wanted(needs, slope, dweight, dbias, dh)
+    dweight = matmul(grad.T, before) if needs[1] else None
+    dbias = column_sums(grad) if needs[2] else None
+    grad[:, 2 * inner :] = dnew  # now the gradient for x
+    return wanted(needs, grad, dweight, dbias, dh)
 
 
 KERNELS = {

@@ -87,9 +87,9 @@ def weigh_rows(
 
 
 @inline
-def slope_rows(
+def grad_rows(
     weights: int,
-    slopes: int,
+    grads: int,
     n: int,
     keys: int,
     keep: int,
@@ -100,20 +100,20 @@ def slope_rows(
     place: int,
 ) -> None:
     """From exponentials and the gradients of the weights after dropout, compute these weights, and the gradients of the
-    scores before ``scale``, w (slope - Σ w slope) · scale."""
+    scores before ``scale``, w (gradient - Σ w gradient) · scale."""
     for i in range(n):
-        line, slope = row(weights + 4 * i * keys, keys), row(slopes + 4 * i * keys, keys)
+        line, grad = row(weights + 4 * i * keys, keys), row(grads + 4 * i * keys, keys)
         part, total = share[place + i], F(0.0)
         if keep:
             mask = flags(keep + i * keep_step, keys)
             for s in range(keys):
-                slope[s] *= F(mask[s]) * F(rest)
+                grad[s] *= F(mask[s]) * F(rest)
         for s in range(keys):
             line[s] *= part
         for s in range(keys):
-            total += line[s] * slope[s]
+            total += line[s] * grad[s]
         for s in range(keys):
-            slope[s] = line[s] * F(scale) * (slope[s] - total)
+            grad[s] = line[s] * F(scale) * (grad[s] - total)
         if keep:
             for s in range(keys):
                 line[s] *= F(mask[s]) * F(rest)
@@ -165,15 +165,15 @@ def attend_back(
         for t in range(last, -1, -PART):
             n, place = min(PART, queries - t), unit * queries + t
             count = min(keys, t + n) if is_causal else keys
-            slopes, more = weights + 4 * n * count, F(1.0) if t < last else F(0.0)
+            grads, more = weights + 4 * n * count, F(1.0) if t < last else F(0.0)
             qt, gt, dqt = q + t * step(query, 2), gh + t * step(g, 2), dq + t * step(dquery, 2)
             draw = keep + place * keys if keep else 0
             sgemm(gemm, False, True, n, count, width, F(scale), qt, ldq, k, ldk, F(0.0), weights, count)
             score_rows(weights, n, count, t, is_causal, mask + t * added_t if mask else 0, added_t, top, place, True)
-            sgemm(gemm, False, True, n, count, depth, F(1.0), gt, ldg, v, ldv, F(0.0), slopes, count)
-            slope_rows(weights, slopes, n, count, draw, keys, rest, scale, share, place)
-            sgemm(gemm, False, False, n, width, count, F(1.0), slopes, count, k, ldk, F(0.0), dqt, lddq)
-            sgemm(gemm, True, False, count, width, n, F(1.0), slopes, count, qt, ldq, more, dk, lddk)
+            sgemm(gemm, False, True, n, count, depth, F(1.0), gt, ldg, v, ldv, F(0.0), grads, count)
+            grad_rows(weights, grads, n, count, draw, keys, rest, scale, share, place)
+            sgemm(gemm, False, False, n, width, count, F(1.0), grads, count, k, ldk, F(0.0), dqt, lddq)
+            sgemm(gemm, True, False, count, width, n, F(1.0), grads, count, qt, ldq, more, dk, lddk)
             sgemm(gemm, True, False, count, depth, n, F(1.0), weights, count, gt, ldg, more, dv, lddv)
         for s in range(min(keys, queries) if is_causal else keys, keys):  # hidden from every query
             dk_row, dv_row = row(dk + s * step(dkey, 2), width), row(dv + s * step(dvalue, 2), depth)

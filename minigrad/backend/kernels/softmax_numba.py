@@ -34,7 +34,7 @@ def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
 
 
 @loop
-def slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
+def grad(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
     """dx = y (d - Σ d y), d = g - Σ g y. d is stored in ``out``, as the compiler may add in any order; an infinite Σ d
     y counts as 0, as in the op's rule."""
     width = y.shape[1]
@@ -77,7 +77,7 @@ def is_one(total: np.float32) -> Any:
 
 
 @inline
-def element_slope(g: np.float32, y: np.float32, total: np.float32) -> np.float32:
+def element_grad(g: np.float32, y: np.float32, total: np.float32) -> np.float32:
     """g - e^y Σ g, by 1 - e^y if e^y exceeds ½, as in the op's rule."""
     large = y > F(-0.6931)
     half = F(0.5) * y if large else F(0.0)
@@ -91,13 +91,13 @@ def element_slope(g: np.float32, y: np.float32, total: np.float32) -> np.float32
 
 
 @inline
-def infinite_slope(g: np.float32, y: np.float32, total: np.float32) -> np.float32:
+def infinite_grad(g: np.float32, y: np.float32, total: np.float32) -> np.float32:
     """The same if Σ g is infinite or NaN, when e^y must not be split: (e^y - 1) Σ g + Σ g is NaN."""
     return g - (exp(y) if y > F(-104.0) else F(0.0)) * total
 
 
 @loop
-def log_slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
+def log_grad(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
     """dx = g - e^y Σ g."""
     width = y.shape[1]
     for i in range(start, stop):
@@ -105,15 +105,15 @@ def log_slope(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
         for j in range(width):
             total += g[i, j]
         for j in range(width):
-            out[i, j] = element_slope(g[i, j], y[i, j], total)
+            out[i, j] = element_grad(g[i, j], y[i, j], total)
         if not abs(total) < INFINITY:
             for j in range(width):
-                out[i, j] = infinite_slope(g[i, j], y[i, j], total)
+                out[i, j] = infinite_grad(g[i, j], y[i, j], total)
 
 
-def along(by_rows: Loop, slope: Loop) -> SimpleNamespace:
+def along(by_rows: Loop, grad: Loop) -> SimpleNamespace:
     """A kernel along any axis, which is moved to the end. ``by_rows`` gets the rows of the input and the result,
-    ``slope`` the rows of the result's gradient, the result, and the input's gradient."""
+    ``grad`` the rows of the result's gradient, the result, and the input's gradient."""
 
     def run(loop: Loop, dim: int, *inputs: Array) -> Any:
         if not inputs[0].ndim or not fits(*inputs):
@@ -128,9 +128,9 @@ def along(by_rows: Loop, slope: Loop) -> SimpleNamespace:
         return NotImplemented if out is NotImplemented else (out, out)
 
     def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients:
-        return run(slope, dim, g, out), None
+        return run(grad, dim, g, out), None
 
     return SimpleNamespace(forward=forward, backward=backward)
 
 
-KERNELS = {"softmax": along(rows, slope), "log_softmax": along(log_rows, log_slope)}
+KERNELS = {"softmax": along(rows, grad), "log_softmax": along(log_rows, log_grad)}

@@ -189,26 +189,26 @@ def _fraction(a: Array, x: Array, eta: Array, upper: bool) -> Array:
     return _weight(a, x, eta) * a * out
 
 
-def _slopes(count: int) -> list[float]:
+def _derivatives(count: int) -> list[float]:
     """The coefficients f of η / (λ - 1) = Σ fₙ ηⁿ: with μ = λ - 1 = Σ mₙ ηⁿ it is μ' - η, as μ μ' = η (1 + μ)."""
     m = [0.0, 1.0]
     for k in range(2, count + 2):
         m.append((m[k - 1] * 2 / (k + 1) - sum(m[i] * m[k + 1 - i] for i in range(2, k))) / 2)
-    slopes = [(n + 1) * m[n + 1] for n in range(count)]
-    slopes[1] -= 1
-    return slopes
+    derivatives = [(n + 1) * m[n + 1] for n in range(count)]
+    derivatives[1] -= 1
+    return derivatives
 
 
-_SLOPES = _slopes(36)
+_DERIVATIVES = _derivatives(36)
 
 
 def _temme(a: Array, x: Array, eta: Array, upper: bool) -> Array:
     """½ erfc(±η √(a/2)) ± e^(-½ a η²) / √(2πa) Σ sₙ ηⁿ, with η S - S' / a = (η / (λ - 1)) / Γ*(a) - 1 for S"""
     m = xp(x)
     scale = m.exp(-stirling(a))  # 1 / Γ*(a)
-    coefficients = [m.zeros_like(a)] * (len(_SLOPES) + 1)  # sₙ₋₁ = fₙ / Γ* + (n + 1) sₙ₊₁ / a, from the far end
-    for n in range(len(_SLOPES) - 1, 0, -1):
-        coefficients[n - 1] = _SLOPES[n] * scale + (n + 1) / a * coefficients[n + 1]
+    coefficients = [m.zeros_like(a)] * (len(_DERIVATIVES) + 1)  # sₙ₋₁ = fₙ / Γ* + (n + 1) sₙ₊₁ / a, from the far end
+    for n in range(len(_DERIVATIVES) - 1, 0, -1):
+        coefficients[n - 1] = _DERIVATIVES[n] * scale + (n + 1) / a * coefficients[n + 1]
     rest = m.exp(-0.5 * a * eta * eta) / m.sqrt(2 * math.pi * a) * _horner(coefficients, eta)
     sign = 1.0 if upper else -1.0
     return 0.5 * complementary_error_function(sign * eta * m.sqrt(a / 2)) + sign * rest

@@ -375,8 +375,8 @@ def _qr_grad(g: Any, x: Array, out: Any, mode: str) -> Array:
     upper = triu(matmul(gsquare, adjoint(square)) - matmul(adjoint(q), gq), 0)
     twice = _and_adjoint(upper)
     symmetric = twice - _diag(diagonal(twice, 0, -2, -1) * 0.5)
-    slope = adjoint(solve_triangular(square, adjoint(gq + matmul(q, symmetric)), True, False))
-    return concatenate(-1, slope, matmul(q, gr[..., rows:])) if rows < columns else slope
+    gradient = adjoint(solve_triangular(square, adjoint(gq + matmul(q, symmetric)), True, False))
+    return concatenate(-1, gradient, matmul(q, gr[..., rows:])) if rows < columns else gradient
 
 
 @op(
@@ -421,9 +421,9 @@ def _lu_grad(g: Any, out: Any) -> Array:
     upper = triu(matmul(triu(gsquare, 0), adjoint(triu(square, 0))) - matmul(adjoint(below), gbelow), 0)
     over: Any = lambda x: adjoint(solve_triangular(square, adjoint(x), True, False))
     under: Any = lambda x: solve_triangular(adjoint(square), x, True, True)
-    slope = concatenate(-2, under(over(lower + upper)), over(gbelow))
-    slope = slope if not beside.shape[-1] else concatenate(-1, slope, under(gbeside))
-    return matmul(permutation(bare(out[1]), packed.shape[-2], bare(packed).dtype), slope)
+    gradient = concatenate(-2, under(over(lower + upper)), over(gbelow))
+    gradient = gradient if not beside.shape[-1] else concatenate(-1, gradient, under(gbeside))
+    return matmul(permutation(bare(out[1]), packed.shape[-2], bare(packed).dtype), gradient)
 
 
 @on_cpu

@@ -77,8 +77,8 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
     x, weight, bias, g = normal(5, 3, 30, 20), normal(7, 3, 3, 3, seed=1), normal(7, seed=2), normal(5, 7, 15, 20)
 
     def compute() -> list[Any]:
-        out, slopes = run("convolve", [x, weight, bias, window, 1], (0, 1, 2), g)
-        return [out, *slopes.values()]
+        out, derivatives = run("convolve", [x, weight, bias, window, 1], (0, 1, 2), g)
+        return [out, *derivatives.values()]
 
     on_threads(compute)
 

@@ -78,13 +78,13 @@ def test_large_logits(size: float, sign: int) -> None:
     bias, target = np.full(classes, sign * size), np.array([3, 0, 8999, 5])
     args: list[Any] = [x, weight, bias, target, -100, 0.0, "mean"]
     args = [a.astype(np.float32).astype(np.float64) if getattr(a, "dtype", 0) == np.float64 else a for a in args]
-    expected, slopes, g = plain(NAME, args, [0, 1, 2])
+    expected, derivatives, g = plain(NAME, args, [0, 1, 2])
     out, gradients = run(NAME, args, [0, 1, 2], g)
     ulps = 4 * size * np.finfo(np.float32).eps  # a logit of that size is rounded by that much
     np.testing.assert_allclose(out, expected, atol=max(ulps, 1e-5), rtol=0)
     for i in range(3):
-        tolerance = (TOLERANCE + 4 * ulps) * np.abs(slopes[i]).max()
-        np.testing.assert_allclose(gradients[i], slopes[i], rtol=0, atol=tolerance)
+        tolerance = (TOLERANCE + 4 * ulps) * np.abs(derivatives[i]).max()
+        np.testing.assert_allclose(gradients[i], derivatives[i], rtol=0, atol=tolerance)
 
 
 @cases("reduction", ["mean", "sum"])
@@ -96,12 +96,12 @@ def test_ignored_rows_do_not_matter(reduction: str) -> None:
     rest, g = [7, 0.1, reduction], np.array(0.7)
     out, gradients = run(NAME, [x, weight, bias, target, *rest], [0, 1, 2], g)
     counts = target != 7
-    expected, slopes = run(NAME, [x[counts], weight, bias, target[counts], *rest], [0, 1, 2], g)
+    expected, derivatives = run(NAME, [x[counts], weight, bias, target[counts], *rest], [0, 1, 2], g)
     np.testing.assert_allclose(out, expected, rtol=1e-6)
-    np.testing.assert_allclose(gradients[0][counts], slopes[0], rtol=1e-5)
+    np.testing.assert_allclose(gradients[0][counts], derivatives[0], rtol=1e-5)
     assert not gradients[0][~counts].any()
     for i in (1, 2):
-        np.testing.assert_allclose(gradients[i], slopes[i], rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(gradients[i], derivatives[i], rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.usefixtures("threads")
@@ -146,7 +146,7 @@ def _loss(inputs: list[minigrad.Tensor], target: minigrad.Tensor) -> minigrad.Te
     return F.linear_cross_entropy(inputs[0], inputs[1], target, linear_bias=inputs[2])
 
 
-def _slopes() -> list[Any]:
+def _derivatives() -> list[Any]:
     """The gradients of the loss as a composition of ops."""
     inputs, target = _inputs()
     log_p = F.log_softmax(inputs[0] @ inputs[1].T + inputs[2], -1)
@@ -162,7 +162,7 @@ def test_changing_a_gradient_does_not_change_the_graph() -> None:
         t.grad.zero_()
     for gradient in minigrad.autograd.grad(loss, inputs, retain_graph=True):
         gradient.zero_()
-    for gradient, s in zip(minigrad.autograd.grad(loss, inputs), _slopes(), strict=True):
+    for gradient, s in zip(minigrad.autograd.grad(loss, inputs), _derivatives(), strict=True):
         np.testing.assert_allclose(gradient.numpy(), s, rtol=1e-4, atol=1e-6)
 
 
@@ -176,7 +176,7 @@ def test_a_leaf_on_another_path(factor: float) -> None:
         total = loss + others if first else others + loss
         total.backward(retain_graph=True)
         total.backward()
-        for t, s in zip(inputs, _slopes(), strict=True):
+        for t, s in zip(inputs, _derivatives(), strict=True):
             expected = 2 * (factor * s + 2 * t.detach().numpy())
             np.testing.assert_allclose(t.grad.numpy(), expected, rtol=1e-4, atol=1e-6)
 
@@ -185,9 +185,9 @@ def test_logits_that_overflow_and_classes_that_are_excluded() -> None:
     x, weight, bias = 30 * normal(20, 9), 30 * normal(40, 9, seed=2), normal(40, seed=3)
     bias[7:20] = -np.inf
     args = [x, weight, bias, np.arange(20) % 7, -100, 0.0, "mean"]
-    expected, slopes, g = plain(NAME, args, [0, 1])
+    expected, derivatives, g = plain(NAME, args, [0, 1])
     out, gradients = run(NAME, args, [0, 1], g)
     assert np.isfinite(expected)
     close(np.asarray(out), np.asarray(expected), "loss", 1e-4)
     for i in (0, 1):
-        close(gradients[i], slopes[i], f"gradient {i}", 1e-4)
+        close(gradients[i], derivatives[i], f"gradient {i}", 1e-4)

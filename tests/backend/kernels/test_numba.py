@@ -140,10 +140,10 @@ def test_inputs_for_numpys_kernel(name: str, args: list[Any]) -> None:
 @cases("kind", ["none", "tanh"])
 def test_numbers_that_are_not_finite_affect_no_others(kind: str) -> None:
     x = np.array([1.0, np.nan, -1.0, np.inf, 2.0, -np.inf, 0.5, 1e-40, -0.0, 3.0, -3.0], np.float32)
-    out, slopes = run("gelu", [x, kind], (0,), np.ones(x.size))
+    out, derivatives = run("gelu", [x, kind], (0,), np.ones(x.size))
     finite = np.isfinite(x)
-    assert np.isfinite(out[finite]).all() and np.isfinite(slopes[0][finite]).all()
-    assert np.isnan(out[1]) and np.isnan(slopes[0][1]) and out[3] == np.inf
+    assert np.isfinite(out[finite]).all() and np.isfinite(derivatives[0][finite]).all()
+    assert np.isnan(out[1]) and np.isnan(derivatives[0][1]) and out[3] == np.inf
 
 
 def test_the_normal_distribution() -> None:
@@ -232,17 +232,17 @@ def test_infinite_logits() -> None:
 def test_ignored_rows_contribute_nothing() -> None:
     logits, g = normal(3, 20), np.array([1.0, np.nan, 2.0])
     logits[1] = np.nan
-    loss, slopes = run("cross_entropy", [logits, np.array([5, -100, 7]), None, -100, 0.2], (0,), g)
-    assert loss[1] == 0 and (slopes[0][1] == 0).all() and np.isfinite(slopes[0]).all()
+    loss, derivatives = run("cross_entropy", [logits, np.array([5, -100, 7]), None, -100, 0.2], (0,), g)
+    assert loss[1] == 0 and (derivatives[0][1] == 0).all() and np.isfinite(derivatives[0]).all()
 
 
 @cases("target", [20, -1, 1 << 40])
 def test_a_class_out_of_range_is_not_read(target: int) -> None:
     """The functional form checks targets; a direct call of the op returns NaN, also in the gradient."""
     args = [normal(3, 20), np.array([0, target, 1]), None, -100, 0.1]
-    loss, slopes = run("cross_entropy", args, (0,), np.ones(3))
+    loss, derivatives = run("cross_entropy", args, (0,), np.ones(3))
     np.testing.assert_array_equal(np.isnan(loss), [False, True, False])
-    np.testing.assert_array_equal(np.isnan(slopes[0]).all(axis=1), [False, True, False])
+    np.testing.assert_array_equal(np.isnan(derivatives[0]).all(axis=1), [False, True, False])
 
 
 # dropout's masks
@@ -266,7 +266,7 @@ def test_no_bit_depends_on_the_memory_of_arrays() -> None:
     """A loop that adds and writes is compiled twice: for separate arrays, and for arrays that may overlap."""
     memory, rows = np.zeros(2000, np.float32), np.random.default_rng(0).standard_normal((5, 8), np.float32)
     loops = softmax_numba
-    for loop, count in ((loops.rows, 1), (loops.slope, 2), (loops.log_rows, 1), (loops.log_slope, 2)):
+    for loop, count in ((loops.rows, 1), (loops.grad, 2), (loops.log_rows, 1), (loops.log_grad, 2)):
         bits = set()
         for distance in (40, 48, 63, 64, 100, 400):
             *inputs, out = (memory[i * distance :][:40].reshape(5, 8) for i in range(count + 1))

@@ -42,8 +42,8 @@ def plain(kind: str, args: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         out = op(*tensors)
     g = [normal(*o.shape, seed=10 + i) for i, o in enumerate(out)]
     leaves = [t for t in tensors if isinstance(t, minigrad.Tensor)]
-    slopes = minigrad.autograd.grad(out, leaves, [minigrad.tensor(d) for d in g], materialize_grads=True)
-    left = iter(s.numpy() for s in slopes)
+    derivatives = minigrad.autograd.grad(out, leaves, [minigrad.tensor(d) for d in g], materialize_grads=True)
+    left = iter(s.numpy() for s in derivatives)
     return [o.detach().numpy() for o in out], [next(left) if isinstance(a, np.ndarray) else None for a in args], g
 
 
@@ -54,8 +54,8 @@ def kernel(kind: str) -> Any:
 def run(kind: str, args: list[Any], needs: tuple[bool, ...], g: Any) -> list[Any]:
     """Results and gradients. The kernel must not change its inputs; its results may be changed afterwards."""
     inputs = [a.astype(np.float32, order="K") if isinstance(a, np.ndarray) else a for a in args]
-    slopes = tuple(d.astype(np.float32, order="K") for d in g)
-    arrays = [a for a in (*inputs, *slopes) if isinstance(a, np.ndarray)]
+    derivatives = tuple(d.astype(np.float32, order="K") for d in g)
+    arrays = [a for a in (*inputs, *derivatives) if isinstance(a, np.ndarray)]
     before = [a.copy() for a in arrays]
     out, saved = kernel(kind).forward(needs, *inputs)
     results = [o.copy() for o in out]
@@ -63,17 +63,17 @@ def run(kind: str, args: list[Any], needs: tuple[bool, ...], g: Any) -> list[Any
         o[...] = np.nan
     keep = REGISTRY[kind.partition(" ")[0]].plan(sum(1 << i for i, need in enumerate(needs) if need), len(args)).keep
     left = [a if i in keep else None for i, a in enumerate(inputs)]
-    gradients = kernel(kind).backward(needs, saved, slopes, *left) if any(needs) else [None] * len(args)
+    gradients = kernel(kind).backward(needs, saved, derivatives, *left) if any(needs) else [None] * len(args)
     for a, b in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(a, b, err_msg="the kernel changed what it was given")
     return [*results, *gradients]
 
 
 def compare(kind: str, args: list[Any], needs: tuple[bool, ...], expected: Any) -> None:
-    results, slopes, g = expected
+    results, derivatives, g = expected
     actual = run(kind, args, needs, g)
     for number, (a, b, need) in enumerate(
-        zip(actual, [*results, *slopes], [*(True for _ in results), *needs], strict=True)
+        zip(actual, [*results, *derivatives], [*(True for _ in results), *needs], strict=True)
     ):
         assert (a is not None) == need
         if need:
@@ -101,11 +101,11 @@ def test_agrees_with_the_plain_definition(kind: str) -> None:
 @each_kind
 def test_memory_layout_makes_no_difference(kind: str) -> None:
     args = arguments(kind, (18, 17, 2), False, 5)
-    results, slopes, g = plain(kind, args)
+    results, derivatives, g = plain(kind, args)
     needs = tuple(isinstance(a, np.ndarray) for a in args)
     for lay in (transposed, strided):
         inputs = [lay(a) if isinstance(a, np.ndarray) else a for a in args]
-        expected = results, slopes, [lay(d) for d in g]
+        expected = results, derivatives, [lay(d) for d in g]
         compare(kind, inputs, needs, expected)
 
 

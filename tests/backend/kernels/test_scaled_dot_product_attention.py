@@ -73,8 +73,8 @@ def test_some_gradients(needs: tuple[int, ...]) -> None:
 def test_dropout_of_everything(is_causal: bool) -> None:
     """As in PyTorch, the result and the gradients are zeros."""
     args = [*qkv((2, 2, 6, 4), 5, 4), None, np.zeros((2, 2, 6, 5), bool), is_causal, 0.5, 1.0]
-    out, slopes = compiled_checks.run(NAME, args, (0, 1, 2), normal(2, 2, 6, 4))
-    assert not out.any() and not any(slopes[i].any() for i in range(3))
+    out, derivatives = compiled_checks.run(NAME, args, (0, 1, 2), normal(2, 2, 6, 4))
+    assert not out.any() and not any(derivatives[i].any() for i in range(3))
 
 
 @cases("size, sign", itertools.product([30.0, 100.0, 1000.0, 1e30], [1, -1]))
@@ -95,8 +95,8 @@ def test_large_scores_of_compiled_loops(size: float, sign: int) -> None:
 @cases("value, place, queries", itertools.product([np.nan, np.inf, -np.inf], [0, 1, 2], [3, 5, 40]))
 def test_numbers_that_are_not_finite_stay_in_their_head(value: float, place: int, queries: int) -> None:
     def outcome(args: list[Any]) -> list[Any]:
-        out, slopes = compiled_checks.run(NAME, args, (0, 1, 2), g)
-        return [out, *slopes.values()]
+        out, derivatives = compiled_checks.run(NAME, args, (0, 1, 2), g)
+        return [out, *derivatives.values()]
 
     args: list[Any] = [*qkv((3, 2, queries, 4), 6, 4), None, None, False, 0.5, 0.0]
     g = normal(3, 2, queries, 4, seed=8)
@@ -131,10 +131,10 @@ def test_slices_of_one_projection(together: tuple[int, ...], batch_first: bool) 
         results.append([out, *kernel(NAME).backward(needs, saved, g, *args)[:3]])
     for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(other, one)
-    out, *slopes = results[1]
-    assert not any(np.may_share_memory(slope, a) for slope in slopes for a in (*arrays, out))
+    out, *derivatives = results[1]
+    assert not any(np.may_share_memory(derivative, a) for derivative in derivatives for a in (*arrays, out))
     assert out.transpose(0, 2, 1, 3).flags.c_contiguous
-    assert all(slopes[i].transpose([axes.index(axis) for axis in range(4)]).flags.c_contiguous for i in together)
+    assert all(derivatives[i].transpose([axes.index(axis) for axis in range(4)]).flags.c_contiguous for i in together)
 
 
 def test_any_number_of_threads_gives_the_same_bits() -> None:

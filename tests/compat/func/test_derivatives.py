@@ -63,8 +63,8 @@ def test_results_are_connected_to_the_outer_graph() -> None:
 
 def test_inner_derivatives_work_without_recording() -> None:
     with minigrad.no_grad():
-        slope = func.grad(lambda v: (v * v).sum())(minigrad.tensor(X, requires_grad=True))
-    np.testing.assert_allclose(slope.numpy(force=True), 2 * X)
+        derivative = func.grad(lambda v: (v * v).sum())(minigrad.tensor(X, requires_grad=True))
+    np.testing.assert_allclose(derivative.numpy(force=True), 2 * X)
 
 
 def test_bad_use_raises_an_error() -> None:

@@ -92,8 +92,8 @@ def test_in_place() -> None:
 def test_products_with_logarithms_at_the_edges(name: str, device: str) -> None:
     def program(t: Any, x: Any, y: Any) -> Any:
         out, a, b = named(t, name)(x, y), x.detach(), y.detach()
-        slopes = t.autograd.grad(out.sum(), (x, y))
-        return out.detach(), *slopes, *(named(t, name)(*args) for args in ((2.0, b), (a, 3), (0, b)))
+        derivatives = t.autograd.grad(out.sum(), (x, y))
+        return out.detach(), *derivatives, *(named(t, name)(*args) for args in ((2.0, b), (a, 3), (0, b)))
 
     a = np.array([0.0, 0.0, 0.0, 0.0, 2.0, 2.0, -1.0, math.nan, 0.0])
     b = np.array([2.0, 0.0, -1.0, -3.0, 0.5, 3.0, math.inf, 1.0, math.nan])

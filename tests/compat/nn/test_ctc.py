@@ -85,9 +85,9 @@ def test_the_gradient_of_an_impossible_target_is_nan(reduction: str, device: str
         def program(t: Any, x: Any, y: Any, zero: bool = zero) -> list[Any]:
             how: dict[str, Any] = {"reduction": reduction, "zero_infinity": zero}
             loss = t.nn.functional.ctc_loss(x.log_softmax(-1), y, (2, 1, 5, 0), (3, 3, 2, 1), **how)
-            (slope,) = t.autograd.grad(loss.sum(), x)
-            assert slope.isnan().sum() == (0 if zero else 12)
-            return [loss, slope]
+            (derivative,) = t.autograd.grad(loss.sum(), x)
+            assert derivative.isnan().sum() == (0 if zero else 12)
+            return [loss, derivative]
 
         agree(program, np.random.default_rng(2).standard_normal((5, 4, 4)), labels, gradient=False, device=device)
 

@@ -36,5 +36,5 @@ def run() -> dict[str, object]:
     losses = train(optimizer, lambda: native(tokens, return_type="loss"), 4)
     results = {"losses": losses, "trained": native.W_U, "logits": logits, "loss": loss, "names": sorted(cache.keys())}
     results["cache"] = {name: value for name, value in cache.items() if isinstance(value, torch.Tensor)}
-    slopes = {name: p.grad for name, p in inner.named_parameters() if p.grad is not None}
-    return {**results, "ablated": ablated, "gradients": gradients, "parameters' gradients": slopes}
+    derivatives = {name: p.grad for name, p in inner.named_parameters() if p.grad is not None}
+    return {**results, "ablated": ablated, "gradients": gradients, "parameters' gradients": derivatives}

@@ -101,13 +101,13 @@ def test_products_and_shares_are_explained_step_by_step() -> None:
 
 def test_steps_that_bend() -> None:
     chain = chain_rule.bent("σ(h)")
-    h, slopes = 0.5, []
+    h, derivatives = 0.5, []
     for value in chain.values[1:]:
         h = 1 / (1 + math.exp(-h))
-        slopes.append(h * (1 - h))
+        derivatives.append(h * (1 - h))
         assert value == pytest.approx(h, rel=1e-12)
-    np.testing.assert_allclose(chain.slopes, slopes, rtol=1e-12)
-    assert chain.gradients[0] == pytest.approx(math.prod(slopes), rel=1e-12) and chain.gradients[-1] == 1
+    np.testing.assert_allclose(chain.derivatives, derivatives, rtol=1e-12)
+    assert chain.gradients[0] == pytest.approx(math.prod(derivatives), rel=1e-12) and chain.gradients[-1] == 1
 
 
 def looked_up(angle: float, scale: float) -> float:
@@ -120,8 +120,8 @@ def test_soft_and_hard_lookups() -> None:
     for scale in dictionary.SCALES:
         expected = [looked_up(angle, scale) for angle in dictionary.ANGLES]
         np.testing.assert_allclose(dictionary.curve(scale), expected, atol=1e-9)
-        slope = (looked_up(30 + 1e-4, scale) - looked_up(30 - 1e-4, scale)) / 2e-4
-        assert dictionary.slope(30, scale) == pytest.approx(slope, abs=1e-6)
+        derivative = (looked_up(30 + 1e-4, scale) - looked_up(30 - 1e-4, scale)) / 2e-4
+        assert dictionary.derivative(30, scale) == pytest.approx(derivative, abs=1e-6)
     assert dictionary.stairs().tolist() == [[2, 12, 28, 16][round(angle / 90) % 4] for angle in dictionary.ANGLES]
     assert dictionary.by_equality(dictionary.direction(180.0).round()).tolist() == [[0, 0, 1, 0]]  # south
     assert dictionary.by_equality(dictionary.direction(30.0)).tolist() == [[0, 0, 0, 0]]

@@ -97,14 +97,14 @@ def loss_of(model: Any, tokens: Tensor, mask: Tensor | None, types: Tensor | Non
 
 def assert_gradients(ours: Any, theirs: Any, rtol: float) -> None:
     """Compare the gradients of all parameters, under transformers' names."""
-    slopes = ours.to_theirs({name: p.grad for name, p in ours.named_parameters() if p.grad is not None})
+    derivatives = ours.to_theirs({name: p.grad for name, p in ours.named_parameters() if p.grad is not None})
     expected = {name: p.grad for name, p in theirs.named_parameters() if p.grad is not None}
-    assert slopes.keys() == expected.keys()
-    largest = max(float(slope.abs().max()) for slope in slopes.values())
-    for name, slope in slopes.items():
+    assert derivatives.keys() == expected.keys()
+    largest = max(float(derivative.abs().max()) for derivative in derivatives.values())
+    for name, derivative in derivatives.items():
         # A bias of keys or choices shifts all inputs of a softmax equally: its gradient is 0 up to rounding.
         atol = rtol * max(float(expected[name].abs().max()), 1e-2 * largest)
-        np.testing.assert_allclose(slope.numpy(), expected[name].numpy(), rtol, atol, err_msg=name)
+        np.testing.assert_allclose(derivative.numpy(), expected[name].numpy(), rtol, atol, err_msg=name)
 
 
 def both(kind: Any, folder: Path, dtype: mg.dtype = mg.float64, **options: Any) -> tuple[Any, Any, float]:

@@ -85,11 +85,11 @@ def test_states_logits_loss_and_all_gradients(name: str, tmp_path: Path) -> None
     assert_close(loss, theirs_loss, rtol, "loss")
     loss.backward()
     theirs_loss.backward()
-    slopes = ours.to_theirs({name: p.grad for name, p in ours.named_parameters() if p.grad is not None})
+    derivatives = ours.to_theirs({name: p.grad for name, p in ours.named_parameters() if p.grad is not None})
     parameters = dict(theirs.named_parameters())
-    assert slopes.keys() == parameters.keys()
-    for name, slope in slopes.items():
-        assert_close(slope, parameters[name].grad, rtol, f"gradient of {name}")
+    assert derivatives.keys() == parameters.keys()
+    for name, derivative in derivatives.items():
+        assert_close(derivative, parameters[name].grad, rtol, f"gradient of {name}")
 
 
 def continued(theirs: Any, prompts: list[list[int]], new: int, **options: Any) -> list[list[int]]:

@@ -374,15 +374,15 @@ def test_calls_that_take_gradients_themselves() -> None:
         return loss
 
     def penalty(x: Any) -> Any:
-        (slope,) = minigrad.autograd.grad(x.pow(3).sum(), x, create_graph=True)
-        return (slope * slope).sum()
+        (derivative,) = minigrad.autograd.grad(x.pow(3).sum(), x, create_graph=True)
+        return (derivative * derivative).sum()
 
     graph = record(step, (leaf(1.0, 2.0),))
     assert listed(one(graph, name="x").gradient) == [[2, 4]]
     square = one(graph, op="mul")
     assert square.released and listed(square.value) == [[1, 4]]  # recorded before it was freed
     graph = record(penalty, (leaf(1.0, 2.0),))
-    assert {n.name for n in graph.nodes if n.code.startswith("(slope,) =")} > {"slope"}
+    assert {n.name for n in graph.nodes if n.code.startswith("(derivative,) =")} > {"derivative"}
     assert listed(one(graph, name="x").gradient) == [[36, 288]]  # gradient of Σ (3x²)²
 
 

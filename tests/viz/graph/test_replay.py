@@ -48,9 +48,9 @@ def test_a_changed_leaf_equals_a_program_with_this_number() -> None:
 
 def test_the_difference_is_added_to_a_changed_result() -> None:
     view = neuron(-1.0).change("add", 0.25)
-    slope = 1 - np.tanh(0.25) ** 2
+    derivative = 1 - np.tanh(0.25) ** 2
     np.testing.assert_allclose(numbers(view, "loss"), np.tanh(0.25), rtol=1e-6)
-    np.testing.assert_allclose(numbers(view, "w", gradient=True), [slope, 3 * slope], rtol=1e-6)
+    np.testing.assert_allclose(numbers(view, "w", gradient=True), [derivative, 3 * derivative], rtol=1e-6)
     assert numbers(view, "sum") == -1
     end = neuron(-1.0).change("loss", 7.0)  # tanh's rule reads the result that tanh computed
     check = numbers(neuron(-1.0), "b", gradient=True)

@@ -50,9 +50,17 @@ def test_training_steps(way: Any) -> None:
             optimiser.zero_grad()
             net(x).square().mean().backward()
             optimiser.step()
-        slopes = [p.grad for p in net.parameters()]
+        derivatives = [p.grad for p in net.parameters()]
         state = net.state_dict()
-        return [first, slopes, net.eval()(x), net.weight, list(state), list(state.values()), in_torch_words(repr(net))]
+        return [
+            first,
+            derivatives,
+            net.eval()(x),
+            net.weight,
+            list(state),
+            list(state.values()),
+            in_torch_words(repr(net)),
+        ]
 
     agree(program, gradient=False)
 

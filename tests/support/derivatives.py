@@ -18,7 +18,7 @@ STEP = 1e-6
 Function = Callable[..., Any]
 
 
-def check_slopes(function: Function, inputs: Sequence[Any], second: bool = False, seed: int = 0) -> None:
+def check_derivatives(function: Function, inputs: Sequence[Any], second: bool = False, seed: int = 0) -> None:
     """Compare the gradients of ``function(*inputs)``, float64 tensors, with difference quotients.
 
     Args:
@@ -52,8 +52,8 @@ def _compare(function: Function, inputs: Sequence[Any], rng: np.random.Generator
             results = _floats(function(*inputs[:i], moved, *inputs[i + 1 :]))
             sides.append([host(r) for r in results])
         ahead, behind = sides
-        slope = sum(float((host(v) * (a - b)).sum()) for v, a, b in zip(factors, ahead, behind, strict=True))
-        expected = pytest.approx(slope / (2 * STEP), rel=1e-5, abs=1e-5)
+        derivative = sum(float((host(v) * (a - b)).sum()) for v, a, b in zip(factors, ahead, behind, strict=True))
+        expected = pytest.approx(derivative / (2 * STEP), rel=1e-5, abs=1e-5)
         assert float((host(gradient) * direction).sum()) == expected, f"{what}, input {i}"
     return factors
 

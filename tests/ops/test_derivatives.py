@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import minigrad
+from tests.support.derivatives import check_derivatives
 from tests.support.functions import Cube
 from tests.support.parity import ours
-from tests.support.slopes import check_slopes
 
 
 def leaves(device: str) -> list[Any]:
@@ -28,9 +28,9 @@ class OneWrong(Cube):
 
 
 def test_one_wrong_element_is_noticed() -> None:
-    check_slopes(lambda x, y: (x.sin() @ y, y**3), leaves("cpu"), second=True)
+    check_derivatives(lambda x, y: (x.sin() @ y, y**3), leaves("cpu"), second=True)
     with pytest.raises(AssertionError, match="first order, input 0"):
-        check_slopes(lambda x, y: OneWrong.apply(x) * y, leaves("cpu"))
+        check_derivatives(lambda x, y: OneWrong.apply(x) * y, leaves("cpu"))
 
 
 def test_a_gradient_without_a_second_order_is_noticed() -> None:
@@ -44,6 +44,6 @@ def test_a_gradient_without_a_second_order_is_noticed() -> None:
             (x,) = ctx.saved_tensors
             return grad * (3 * x.detach() ** 2)
 
-    check_slopes(lambda x, y: Constant.apply(x) * y, leaves("cpu"))
+    check_derivatives(lambda x, y: Constant.apply(x) * y, leaves("cpu"))
     with pytest.raises(AssertionError, match="second order, input 0"):
-        check_slopes(lambda x, y: Constant.apply(x) * y, leaves("cpu"), second=True)
+        check_derivatives(lambda x, y: Constant.apply(x) * y, leaves("cpu"), second=True)
