@@ -64,7 +64,7 @@ def imports(runs: int) -> Table:
     return result
 
 
-def load(library: str, cache: str, unit: str = "crew") -> Answer:
+def load(library: str, cache: str, unit: str = "thread_pool") -> Answer:
     """{"seconds": ...}: how long it takes to load the compiled kernels, with ``cache`` for their files."""
     os.environ["MINIGRAD_CACHE"] = cache
     library_module(library)
@@ -75,7 +75,7 @@ def load(library: str, cache: str, unit: str = "crew") -> Answer:
     loaded = time.perf_counter()
     if store.library(unit) is None:
         raise Missing("no Numba")
-    return {"seconds": time.perf_counter() - (start if unit == "crew" else loaded)}
+    return {"seconds": time.perf_counter() - (start if unit == "thread_pool" else loaded)}
 
 
 def kernels(rounds: int) -> Table:
@@ -84,7 +84,7 @@ def kernels(rounds: int) -> Table:
     columns = ("kernels", "first s", "later s", "goal, first", "goal, later")
     result = Table("Waiting for the compiled kernels", columns, ("", ".1f", ".2f", ".0f", ".1f"))
     with tempfile.TemporaryDirectory() as cache:
-        for unit, what in (("crew", "of transformers"), *((name, name.removesuffix("_numba")) for name in RARE)):
+        for unit, what in (("thread_pool", "of transformers"), *((name, name.removesuffix("_numba")) for name in RARE)):
             progress(f"first run: {what}")
             answers = [ask("benchmarks.start:load", "minigrad", cache=cache, unit=unit) for _ in range(1 + rounds)]
             if "missing" in answers[0]:

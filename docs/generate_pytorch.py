@@ -75,8 +75,8 @@ and derive from them; a call raises an error that explains this.
 - Switches in `torch.backends` can be set and read, and have no effect, with one exception: `allow_tf32`,
   fp32_precision` and `set_float32_matmul_precision` let a GPU multiply float32 in TF32. They also control convolutions,
     which use matrix products; PyTorch has `cudnn.allow_tf32` for these.
-- `__version__` is the version of the PyTorch whose names minigrad has, so that programs can compare it; minigrad's
-  version follows the plus sign, and is in `minigrad.version.project`.
+- `__version__` is minigrad's own. In `minigrad compat` and after `as_torch()` it is the version of the PyTorch whose
+  names minigrad has, `minigrad.version.torch`, so that programs can compare it.
 - `torch.cuda` without a GPU reports no devices and no bytes, like PyTorch without CUDA.
 - From the same seed, random numbers on the CPU are PyTorch's; normal ones in float32 to 4 units in the last place. The
   gamma, Poisson and binomial distributions, and distributions based on them (Beta, Dirichlet, Chi2, StudentT,

@@ -35,7 +35,7 @@ from .backend.random import (
     manual_seed as manual_seed,
     set_dropout_stream as set_dropout_stream,
 )
-from .backend.version import __version__ as __version__
+from .backend.version import project as __version__
 from .functions import names as _names
 from .functions.printing import set_printoptions as set_printoptions
 from .tensor import Size as Size, Tensor as Tensor

@@ -16,7 +16,7 @@ from ..ops.op import Op, watch
 from .calls import ERRORS, FLOAT32, FLOAT64, IGNORED, apply
 from .mode import state
 from .observer import span
-from .origin import faint, note_change
+from .origin import note_change, weak
 from .tape import Array, Node, Variable, record_observed, wanted, wrap
 from .tracebacks import caller
 from .views import Viewing, move_retained
@@ -159,7 +159,7 @@ def rebase(target: Viewing, result: Any) -> None:
     """Give ``target`` the history of ``result``; if it is a view, give its base the history of a partial assignment."""
     before, slot = target._node, target._slot
     if (node := result._node) is not None:  # keeping a small constant that becomes the result would make a cycle
-        node.others = [faint(a, a.array) if a is target else a for a in node.others]
+        node.others = [weak(a, a.array) if a is target else a for a in node.others]
     target._node, target._slot, target._needs = result._node, result._slot, result._needs
     target._seen = target._changes[0]
     move_retained(before, slot, target)

@@ -24,7 +24,7 @@ SMALL = 16  # a node may keep a constant of at most this many elements alive
 _PLAIN = {int, float, bool, complex, str, slice, NoneType, EllipsisType, type(np.dtype(np.float32)), type}
 
 
-class Faint(ref):  # type: ignore[type-arg]
+class WeakValue(ref):  # type: ignore[type-arg]
     """A weak reference to a tensor or an array, with its shape, dtype and, if known, the expression that made it."""
 
     __slots__ = ("dtype", "origin", "shape")
@@ -34,15 +34,15 @@ class Faint(ref):  # type: ignore[type-arg]
     origin: Place | None
 
 
-def faint(value: Any, array: Any) -> Faint:
-    """The Faint of a tensor with this array, or of an array."""
-    result = Faint(value)
+def weak(value: Any, array: Any) -> WeakValue:
+    """The WeakValue of a tensor with this array, or of an array."""
+    result = WeakValue(value)
     result.shape, result.dtype, result.origin = array.shape, array.dtype, getattr(value, "_origin", None)
     return result
 
 
 def noted(args: Sequence[Any], places: Iterable[int]) -> list[Any]:
-    """The arguments at these positions as a node may keep them: small constants, and Faint tensors and arrays."""
+    """The arguments at these positions as a node may keep them: small constants, and WeakValue tensors and arrays."""
     values = []
     for i in places:
         value = args[i]
@@ -52,17 +52,17 @@ def noted(args: Sequence[Any], places: Iterable[int]) -> list[Any]:
         elif isinstance(value, Traced):
             array: Any = value.array
             stays = array.size <= SMALL and array.base is None and value._node is None  # type: ignore[attr-defined]
-            values.append(value if stays else faint(value, array))
+            values.append(value if stays else weak(value, array))
         elif kind in ARRAY_TYPES:
-            values.append(faint(value, value))
+            values.append(weak(value, value))
         else:
             values.append(kind(noted(value, range(len(value)))) if kind is tuple or kind is list else value)
     return values
 
 
 def there(value: Any) -> Any:
-    """Dereference a Faint: its object, or None if it was freed. Returns anything else unchanged."""
-    alive = value() if value.__class__ is Faint else None
+    """Dereference a WeakValue: its object, or None if it was freed. Returns anything else unchanged."""
+    alive = value() if value.__class__ is WeakValue else None
     return value if alive is None else alive
 
 

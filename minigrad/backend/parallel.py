@@ -1,4 +1,4 @@
-"""Runs compiled loops on all cores, with a crew of threads, each bound to its own core if the system supports that:
+"""Runs compiled loops on all cores, with a pool of threads, each bound to its own core if the system supports that:
 otherwise a thread that wakes may be put on the core of the one that woke it, and both take turns."""
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from . import blas
 from .compiled import store
 
 PATIENCE = 10_000  # checks for work, about 30 ns each, before a thread that runs compiled loops sleeps
-LOOKS = 16  # calls of a crew between two checks of the caller's CPU
+LOOKS = 16  # calls of a pool between two checks of the caller's CPU
 
 _lock = allocate_lock()
-_crew: _Crew | None = None
+_pool: _ThreadPool | None = None
 _threads: int | None = None
 
 
@@ -43,13 +43,13 @@ def threads_of_environment() -> int | None:
 
 def set_num_threads(n: int) -> None:
     """Use ``n`` threads (at least 1) in CPU kernels, and in the matrix products of NumPy's OpenBLAS."""
-    global _threads, _crew
+    global _threads, _pool
     if n < 1:
         raise ValueError(f"set_num_threads expects a positive integer, not {n}")
     with _lock:
-        crew, _threads, _crew = _crew, int(n), None
-    if crew is not None:
-        crew.dismiss()
+        pool, _threads, _pool = _pool, int(n), None
+    if pool is not None:
+        pool.dismiss()
     blas.set_num_threads(int(n))
 
 
@@ -58,15 +58,15 @@ def _cpus() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
-class _Crew:
-    """Threads that run blocks of compiled loops without Python (``compiled/crew.py``), alongside the calling thread.
-    Each is bound to a CPU other than the caller's, if possible. ``user`` is the call that uses the crew, the first to
-    enter itself here; ``threads`` are the threads that the system could start."""
+class _ThreadPool:
+    """Threads that run blocks of compiled loops without Python (``compiled/thread_pool.py``), alongside the calling
+    thread. Each is bound to a CPU other than the caller's, if possible. ``user`` is the call that uses the pool, the
+    first to enter itself here; ``threads`` are the threads that the system could start."""
 
     def __init__(self, library: store.Library, count: int) -> None:
         import threading  # here, as only compiled loops need these
 
-        from .compiled import crew
+        from .compiled import thread_pool
 
         place, text = ctypes.c_int64, ctypes.c_char_p
         self.alone = library.function("alone", place, place, text, text, place, place, place)
@@ -75,7 +75,7 @@ class _Crew:
         self._dismiss = library.function("dismiss", None, place, place)
         self.user: dict[str, object] = {}
         self._calls, self._bound, self._current_cpu = -1, set[int](), _sched_getcpu()
-        self._memory = crew.new_state(count)
+        self._memory = thread_pool.new_state(count)
         self.state = self._memory.ctypes.data
         self.threads: list[threading.Thread] = []
         for number in range(count):
@@ -123,16 +123,16 @@ def _sched_getcpu() -> Callable[[], int] | None:
 def launch(kernel: int, words: bytes, spec: bytes, arguments: int, count: int, grain: int) -> int:
     """Run a compiled loop over [0, ``count``) in blocks of ``grain``, on all cores, for ``compiled/loops.py``. Returns
     0, or, without running, the number, from 1, of an argument that does not match ``spec``."""
-    crew = _crew or _new_crew()
-    if count <= grain or not crew.threads:
-        return int(crew.alone(kernel, words, spec, arguments, count, grain))
-    this, user = object(), crew.user
+    pool = _pool or _new_pool()
+    if count <= grain or not pool.threads:
+        return int(pool.alone(kernel, words, spec, arguments, count, grain))
+    this, user = object(), pool.user
     try:  # twice: Ctrl-C may also raise KeyboardInterrupt within the inner ``finally``
         try:
             if user.setdefault("call", this) is not this:
-                return int(crew.alone(kernel, words, spec, arguments, count, grain))
-            crew.place()
-            return int(crew.launch(crew.state, kernel, words, spec, arguments, count, grain))
+                return int(pool.alone(kernel, words, spec, arguments, count, grain))
+            pool.place()
+            return int(pool.launch(pool.state, kernel, words, spec, arguments, count, grain))
         finally:
             if user.get("call") is this:
                 del user["call"]
@@ -141,20 +141,20 @@ def launch(kernel: int, words: bytes, spec: bytes, arguments: int, count: int, g
             del user["call"]
 
 
-def _new_crew() -> _Crew:
-    global _crew
+def _new_pool() -> _ThreadPool:
+    global _pool
     library = store.library()
     assert library is not None, "a compiled loop runs"
     get_num_threads()  # which may set the number, before the lock is taken
     with _lock:
-        _crew = _crew or _Crew(library, get_num_threads() - 1)
-        return _crew
+        _pool = _pool or _ThreadPool(library, get_num_threads() - 1)
+        return _pool
 
 
 def _forget_threads() -> None:
     """Threads do not survive a fork: a child process starts its own."""
-    global _crew, _lock
-    _crew, _lock = None, allocate_lock()
+    global _pool, _lock
+    _pool, _lock = None, allocate_lock()
     blas.forget_threads()
     store.forget_threads()
 

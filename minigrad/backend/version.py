@@ -6,7 +6,7 @@ import re
 from itertools import zip_longest
 from typing import Any
 
-__all__ = ["cuda", "debug", "git_version", "hip", "project"]
+__all__ = ["cuda", "debug", "git_version", "hip", "project", "torch"]
 
 project = "0.1.0"  # pyproject.toml reads it
 
@@ -50,7 +50,7 @@ def _numbers(version: Any) -> list[int]:
     return [int(match[1]) for match in matches if match]
 
 
-__version__ = TorchVersion(f"2.13.0+minigrad.{project}")
+torch = __version__ = TorchVersion(f"2.13.0+minigrad.{project}")
 cuda = hip = None  # the CUDA version of PyTorch's build: minigrad has none, as CuPy brings its own
 debug = False
 git_version = "unknown"

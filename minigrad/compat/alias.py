@@ -17,12 +17,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..backend import dtype, random
-from ..backend.version import __version__
+from ..backend import dtype, random, version
 from ..extension import PACKAGE, Alias
 from . import channels_last
 
-minigrad = sys.modules[PACKAGE]
+minigrad: Any = sys.modules[PACKAGE]
 Modules = dict[str, ModuleType]
 RANKS_OF_MPI = ("OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
 
@@ -31,7 +30,7 @@ class _Torch(Distribution):
     """The metadata of an installed package named torch, for ``importlib.metadata``."""
 
     def read_text(self, filename: str) -> str | None:
-        return f"Metadata-Version: 2.1\nName: torch\nVersion: {__version__}\n" if filename == "METADATA" else None
+        return f"Metadata-Version: 2.1\nName: torch\nVersion: {version.torch}\n" if filename == "METADATA" else None
 
     def locate_file(self, path: Any) -> Path:
         return Path(minigrad.__path__[0]) / path
@@ -119,6 +118,7 @@ class _Restoring(AbstractContextManager[ModuleType]):
         if _keepers and builtins.__import__ is not _importing:
             _import, builtins.__import__ = builtins.__import__, _importing
         random.run_as_pytorch(self.ran_as_pytorch or bool(_keepers))
+        minigrad.__version__ = version.torch if self.ran_as_pytorch or _keepers else version.project
         if not _keepers and self.modules.get("torch") is not minigrad:
             sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _INSTALLED]
 
@@ -129,8 +129,9 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     ``as_torch()`` is permanent; ``with as_torch() as torch:`` restores ``sys.modules`` on exit. Packages first imported
     in its body keep minigrad, and so do packages that they import later. An installed PyTorch is not touched or
     imported; with ``replace``, an imported one is set aside (modules that refer to it still use it). Meanwhile, dtypes
-    and sizes print as PyTorch's, "torch.float32". Processes that ``multiprocessing`` starts also get minigrad. In
-    processes started by mpiexec, it sets torchrun's environment variables, which PyTorch programs read.
+    and sizes print as PyTorch's, "torch.float32", and ``__version__`` is ``minigrad.version.torch``. Processes that
+    ``multiprocessing`` starts also get minigrad. In processes started by mpiexec, it sets torchrun's environment
+    variables, which PyTorch programs read.
 
     Meanwhile, and afterwards if packages keep minigrad, dropout on the CPU draws from PyTorch's stream, unless
     ``set_dropout_stream`` has chosen a stream. Raises RuntimeError if PyTorch is already imported and not replaced.
@@ -152,7 +153,7 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     _put({"torch": minigrad} if real else {**before, "torch": minigrad})
     if _INSTALLED not in sys.meta_path:
         sys.meta_path.insert(0, _INSTALLED)
-    name, minigrad.__name__ = dtype.show_as("torch"), "torch"
+    name, minigrad.__name__, minigrad.__version__ = dtype.show_as("torch"), "torch", version.torch
     return _Restoring(before, name, random.run_as_pytorch(True))
 
 

@@ -19,7 +19,7 @@ from .graph import SavedTensor
 
 
 def _others(node: Node) -> dict[int, Any]:
-    """The arguments that are not inputs of the graph, by position: a Tensor, a Faint or any other value."""
+    """The arguments that are not inputs of the graph, by position: a Tensor, a WeakValue or any other value."""
     return dict(zip(node.plan.others, node.others, strict=False))
 
 

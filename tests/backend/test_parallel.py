@@ -54,10 +54,10 @@ def test_environment(value: str, general: str, expected: str | None, monkeypatch
 # Systems with less support ----------------------------------------------------------------------------------
 
 
-def crew_of(helpers: int) -> Any:
+def pool_of(helpers: int) -> Any:
     library = store.library()
     assert library is not None
-    return parallel._Crew(library, helpers)
+    return parallel._ThreadPool(library, helpers)
 
 
 @pytest.mark.parametrize("error", [OSError, AttributeError, PermissionError])
@@ -75,10 +75,10 @@ def test_where_the_cpu_is_not_known_or_binding_is_forbidden(
     else:
         monkeypatch.setattr(parallel.ctypes, "CDLL", refuse)
         assert parallel._sched_getcpu() is None
-    crew = crew_of(3)
-    crew.place()
-    crew.dismiss()
-    assert crew._current_cpu is None
+    pool = pool_of(3)
+    pool.place()
+    pool.dismiss()
+    assert pool._current_cpu is None
 
 
 @needs_numba
@@ -93,15 +93,15 @@ def test_threads_are_bound_to_different_cpus(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {1, 2, 3, 5, 7}, raising=False)
     monkeypatch.setattr(parallel, "_sched_getcpu", lambda: lambda: here[0])
     monkeypatch.setattr(parallel, "LOOKS", 1)
-    crew = crew_of(3)
+    pool = pool_of(3)
     for cpu in (2, 1, 7, 5, 3, 3, 2):
         here[0] = cpu
-        crew.place()
+        pool.place()
         own = [next(iter(cpus)) for cpus in bound.values()]
         assert len(set(own)) == len(own) == 3
         assert cpu not in own
-    crew.dismiss()
-    for thread in crew.threads:
+    pool.dismiss()
+    for thread in pool.threads:
         thread.join(20)
         assert not thread.is_alive()
 

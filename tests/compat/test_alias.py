@@ -218,7 +218,7 @@ assert "torch" not in sys.modules
 from library import Net
 assert Net()(minigrad.ones(2)).tolist() == [[1], [1]]
 from library import Other
-assert Other.version == str(minigrad.__version__)
+assert Other.version == minigrad.version.torch
 assert Other.spec is not None and Other.torch is minigrad
 try:
     import torch
@@ -288,7 +288,7 @@ def state():
     except ModuleNotFoundError:
         return version, False
 
-ours = str(minigrad.__version__)
+ours = str(minigrad.version.torch)
 before = state()
 with as_torch():
     with as_torch():
@@ -380,8 +380,19 @@ def test_help_and_mistakes_on_the_command_line(words: list[str], text: str, caps
 # Versions -------------------------------------------------------------------------------------------------
 
 
+def test_the_version_is_pytorchs_only_while_minigrad_is_torch() -> None:
+    program = """
+import minigrad
+assert minigrad.__version__ == minigrad.version.project
+with minigrad.compat.as_torch() as torch:
+    assert torch.__version__ == torch.version.torch == torch.version.__version__ == "2.13"
+assert minigrad.__version__ == minigrad.version.project
+"""
+    assert python("-c", program) == ""
+
+
 def test_programs_can_parse_the_version() -> None:
-    version = minigrad.__version__
+    version = minigrad.version.torch
     assert int(version.split(".")[0]) >= 2 and int(version[0]) == 2
     assert tuple(int(part) for part in version.split("+")[0].split(".")[:2]) >= (1, 8) and version >= "2.4"
     assert version > (2, 4) and version < "10.0" and version <= "2.13" and version == "2.13.0"

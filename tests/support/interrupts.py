@@ -96,13 +96,13 @@ def _step_of(kind: str) -> tuple[Callable[[], float], Callable[[], None]]:
 
 def modes() -> dict[str, Any]:
     """The current values of all temporary settings."""
-    crew = parallel._crew
+    pool = parallel._pool
     return {
         "threads of BLAS": functions[0]() if (functions := blas.calls()) else None,
         "gradients": (state.grad, state.inference),
         "observers": watch.observers,
         "NumPy's errors": np.geterr(),
-        "users of the crew": dict(crew.user) if crew else {},
+        "users of the pool": dict(pool.user) if pool else {},
     }
 
 
@@ -125,7 +125,7 @@ def main(kind: str) -> None:
         if wrong or [step(), step()] != expected:
             print(*tried.places[-1], wrong or "other losses")
         count += 1
-    print(count, "moments, threads:", parallel._crew is not None)
+    print(count, "moments, threads:", parallel._pool is not None)
 
 
 if __name__ == "__main__":

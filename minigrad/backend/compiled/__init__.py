@@ -8,12 +8,12 @@ machine code is cached for each user (``store.py``). Later processes load it wit
     functions.py   exp, tanh and similar functions that compilers can vectorize; access to an array object's data, shape
                    and strides
     native.py      functions that Python cannot express: bits, addresses, BLAS; intrinsics.py has their code, for Numba
-    crew.py        shares the blocks of a loop among threads; itself compiled
+    thread_pool.py shares the blocks of a loop among threads; itself compiled
     build.py       the program that compiles
     machine_code.py  the cache of compiled code on disk; store.py loads it
 """
 
 from __future__ import annotations
 
-CREW = "crew"  # the one unit that is not a kernel file
+THREAD_POOL = "thread_pool"  # the one unit that is not a kernel file
 Code = dict[str, tuple[str, bytes]]  # by function name: its symbol and its machine code

@@ -1,7 +1,7 @@
 """Compile loops, as a program:  python -m minigrad.backend.compiled.build FOLDER UNIT...
 
-A unit is a file of kernels, or "crew". The program writes machine code for this machine to the folder, one file per
-unit, named after it: a marshalled ``Code``.
+A unit is a file of kernels, or "thread_pool". The program writes machine code for this machine to the folder, one file
+per unit, named after it: a marshalled ``Code``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import kernels
-from . import CREW, Code, crew, loops
+from . import THREAD_POOL, Code, loops, thread_pool
 
 _FLAGS = {"contract", "reassoc", "nsz", "arcp"}  # sums in any order; NaN and infinity are respected
 # For all functions that are not called from outside: no wrappers, which take longer to compile than the functions.
@@ -67,10 +67,10 @@ def compile_units(units: list[str]) -> Iterator[tuple[str, Code]]:
     scope = {**vars(functions), **vars(native), **intrinsics.register()}
     registry: set[Any] = set()
     for unit in units:
-        if unit != CREW:
+        if unit != THREAD_POOL:
             package = kernels.__name__ if unit in kernels.CPU_FILES.values() else kernels.__name__.rpartition(".")[0]
             importlib.import_module(f"{package}.{unit}")
-        for function in (*crew.PARTS, *loops.INLINE):
+        for function in (*thread_pool.PARTS, *loops.INLINE):
             if function not in registry:
                 register_jitable(**_INNER)(function)
                 registry.add(function)
@@ -80,8 +80,8 @@ def compile_units(units: list[str]) -> Iterator[tuple[str, Code]]:
 def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:
     word = numba.int64
     todo: list[tuple[str, Any, Any]] = []
-    if unit == CREW:
-        for name, function in crew.FUNCTIONS.items():
+    if unit == THREAD_POOL:
+        for name, function in thread_pool.FUNCTIONS.items():
             result = word if name in ("alone", "launch") else numba.void
             todo.append((f"{unit}.{name}", result(*[word] * function.__code__.co_argcount), function))
     else:

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from . import CREW, Code
+from . import THREAD_POOL, Code
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _KERNELS = _PACKAGE / "backend" / "kernels"
@@ -81,7 +81,7 @@ def _is_safe(about: os.stat_result) -> bool:
 
 
 def _keys() -> dict[str, str]:
-    """For each unit (the crew and the files of kernels), a hash of everything that its machine code depends on."""
+    """For each unit (the pool and the files of kernels), a hash of everything that its machine code depends on."""
     from importlib.metadata import version  # imported here because it is slow, and not needed without Numba
 
     from llvmlite import binding
@@ -100,7 +100,7 @@ def _keys() -> dict[str, str]:
 
 def _sources() -> dict[str, Path]:
     files = sorted([*_KERNELS.glob("[!_]*_numba.py"), *_KERNELS.parent.glob("*_numba.py")])
-    return {CREW: Path(__file__).with_name("crew.py"), **{path.stem: path for path in files}}
+    return {THREAD_POOL: Path(__file__).with_name("thread_pool.py"), **{path.stem: path for path in files}}
 
 
 def _read(path: Path) -> Code | None:
@@ -153,7 +153,7 @@ def _compiled(units: list[str]) -> dict[str, Code]:
     sources, count = _sources(), min(cpus, MOST_PROCESSES, len(units))
     longest_first = sorted(units, key=lambda unit: sources[unit].stat().st_size, reverse=True)
     if sys.stderr is not None:
-        what = "its kernels" if CREW in units else ", ".join(unit.removesuffix("_numba") for unit in units)
+        what = "its kernels" if THREAD_POOL in units else ", ".join(unit.removesuffix("_numba") for unit in units)
         print(f"minigrad: compiling {what} for this machine, once ...", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="minigrad-") as folder:
         processes = [_start(folder, longest_first[i::count]) for i in range(count)]

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from . import CREW, Code
+from . import THREAD_POOL, Code
 
 # The units for training a transformer are built together, each of the others when it is first needed.
 _FIRST = "cross_entropy dropout elementwise layer_norm many products scaled_dot_product_attention scatter_add_rows"
 _FIRST += " softmax"
-FIRST = (CREW, *(f"{name}_numba" for name in _FIRST.split()))
+FIRST = (THREAD_POOL, *(f"{name}_numba" for name in _FIRST.split()))
 _C_NAMES: tuple[str, ...] = ("memset", "memcpy", "memmove", "exp", "expf", "log", "logf", "log1p", "log1pf")
 _C_NAMES += ("pow", "powf", "sqrt", "sqrtf")
 # Numba's error functions, which loops never call. While one is missing, memset and memcpy are not resolved either.
@@ -67,8 +67,8 @@ class Library:
             _release_pages("llvmlite")
 
     def function(self, name: str, result: Any, *arguments: Any) -> Any:
-        """A function of crew.py, which is called without the GIL."""
-        return ctypes.CFUNCTYPE(result, *arguments)(self.addresses[f"crew.{name}"])
+        """A function of thread_pool.py, which is called without the GIL."""
+        return ctypes.CFUNCTYPE(result, *arguments)(self.addresses[f"thread_pool.{name}"])
 
 
 def _release_pages(name: str) -> None:
@@ -84,11 +84,11 @@ def _release_pages(name: str) -> None:
                 advise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), no_need)
 
 
-def library(unit: str = CREW) -> Library | None:
+def library(unit: str = THREAD_POOL) -> Library | None:
     """The compiled loops, including a unit's; None if Numba is missing, or they cannot be built."""
     if unit not in _attempts:
         with _lock:
-            if CREW not in _attempts:
+            if THREAD_POOL not in _attempts:
                 _ask(FIRST)
             if unit not in _attempts:
                 _ask((unit,))
@@ -97,7 +97,7 @@ def library(unit: str = CREW) -> Library | None:
 
 def prepare() -> None:
     """Load or compile the loops in a background thread. A caller that needs them meanwhile waits."""
-    if CREW not in _attempts and is_wanted():
+    if THREAD_POOL not in _attempts and is_wanted():
         from threading import Thread  # here, as importing it takes a thirtieth of minigrad's import
 
         Thread(target=library, name="minigrad kernels", daemon=True).start()
@@ -107,7 +107,7 @@ def _ask(units: tuple[str, ...]) -> None:
     """Load units, unless the first ones could not be loaded."""
     global _library
     try:
-        if is_wanted() if CREW in units else _library:
+        if is_wanted() if THREAD_POOL in units else _library:
             from . import machine_code  # here, as its imports take a third as long as minigrad's
 
             code = machine_code.load(units)

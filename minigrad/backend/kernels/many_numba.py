@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from .. import blas
-from ..compiled.crew import DTYPE, FLAGS
 from ..compiled.functions import HEAD, at, volume
 from ..compiled.loops import FLOAT32, Flat, Indices, Rows, inline, loop, scratch
 from ..compiled.native import row, sgemm, word
+from ..compiled.thread_pool import DTYPE, FLAGS
 from ..dtype import Array
 
 F = np.float32

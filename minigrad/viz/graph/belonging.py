@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, groupby, islice
 from typing import Any
 
-from ...autograd.origin import Faint, there
+from ...autograd.origin import WeakValue, there
 from ...autograd.tape import Node, Variable
 from ...nn.containers import ModuleDict, ModuleList, Sequential
 from ...nn.module import Module
@@ -113,7 +113,7 @@ def _add_residuals(
 
 def _sources(node: Node) -> list[Any]:
     """The inputs of an op: nodes, and tensors without a recorded op (or their remains, if they are freed)."""
-    constants = [a for a in map(there, node.others) if isinstance(a, Variable | Faint)]
+    constants = [a for a in map(there, node.others) if isinstance(a, Variable | WeakValue)]
     return [edge[0] for edge in node.edges] + constants
 
 

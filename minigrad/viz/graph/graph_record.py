@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...autograd.mode import enable_grad
-from ...autograd.origin import Faint, is_changed, there
+from ...autograd.origin import WeakValue, is_changed, there
 from ...autograd.tape import RETAINED, Lost, Node, Variable, node_of, wrap
 from ...autograd.tracebacks import at, user_frame, user_frames
 from ...autograd.walk import nodes_behind
@@ -90,7 +90,7 @@ class Builder:
 
     def changed(self, changes: Changes) -> Graph:
         """The same graph with changed numbers of some nodes. Raises UnknownError: an op cannot run again."""
-        alive = {number: leaf for number, leaf in self.leaf_of.items() if not isinstance(leaf, Faint)}
+        alive = {number: leaf for number, leaf in self.leaf_of.items() if not isinstance(leaf, WeakValue)}
         leaves = {number: copied(leaf, changes.get(number, ())) for number, leaf in alive.items()}
         results: dict[Node, tuple[Any, ...]] = {}
 
@@ -198,7 +198,7 @@ class Builder:
         self._graph.nodes.append(leaf)
         if observed := self._leaves_seen.get(id(value)):
             leaf.value = observed[0]
-        elif isinstance(value, Faint):
+        elif isinstance(value, WeakValue):
             leaf.value = outline(value.shape, value.dtype, str(self.root.device))  # type: ignore[attr-defined]
             leaf.missing = _GONE
         else:
@@ -217,7 +217,7 @@ class Builder:
             return data.Node(number, kind, "", names[0], names[0].rpartition(".")[0], attributes=all_names)
         made_of = self._seen.made_of(leaf) if self._seen else ""
         name = self._called(leaf) or self._viewed(leaf) or _made_by(leaf) or made_of
-        if not name and not isinstance(leaf, Variable | Faint):
+        if not name and not isinstance(leaf, Variable | WeakValue):
             name = f"{read_as} of {reader.op}"
         module = "" if id(leaf) in self._arguments else reader.module
         return data.Node(number, kind, "", name or _OTHERWISE[kind], module)
@@ -277,7 +277,7 @@ def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
 
 def _made_by(leaf: Any) -> str:
     """The program's expression that created a tensor: "mg.tensor(2.0)"; "" if unknown."""
-    origin = leaf.origin if isinstance(leaf, Faint) else getattr(leaf, "_origin", None)
+    origin = leaf.origin if isinstance(leaf, WeakValue) else getattr(leaf, "_origin", None)
     return "" if origin is None else naming.expression(*origin)
 
 

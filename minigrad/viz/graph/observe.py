@@ -15,7 +15,7 @@ from weakref import ref
 from ... import cuda
 from ...autograd.mode import at_end
 from ...autograd.observer import Observer, attach, detach, observed
-from ...autograd.origin import Faint
+from ...autograd.origin import WeakValue
 from ...autograd.tape import RETAINED, Node, Variable, wrap
 from ...autograd.tracebacks import at, user_frame
 from ...autograd.walk import nodes_behind, pass_back
@@ -107,7 +107,7 @@ def by_kind(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Array
     """An op's non-array arguments as text, and its arrays, by name; None is left out."""
     attributes, others = dict[str, str](), Arrays()
     for name, value in arguments:
-        if is_array(value) or isinstance(value, Faint):
+        if is_array(value) or isinstance(value, WeakValue):
             others.append((name, value))
         elif value is not None:
             attributes[name] = argument_text(value)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.origin import Faint, is_changed, there
+from ...autograd.origin import WeakValue, is_changed, there
 from ...autograd.tape import Node, Variable, apply, wrap
 from ...backend import ARRAY_TYPES, dtype as dt, of
 from ...backend.dtype import Array
@@ -75,7 +75,7 @@ def arguments_of(node: Node, result: Callable[[Node, int], Any], leaf: Callable[
         if type(value) in (tuple, list):
             return type(value)(x.array if isinstance(x, Variable) else x for x in map(read, value))
         value = there(value)
-        if isinstance(value, Faint):
+        if isinstance(value, WeakValue):
             raise UnknownError(GONE)
         return leaf(value)
 

@@ -33,11 +33,11 @@ def code_of(unit: str) -> Code:
 @pytest.fixture
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     """Replace the real units with three others."""
-    paths = {name: tmp_path / f"{name}.py" for name in ("crew", "a_numba", "ab_numba")}
+    paths = {name: tmp_path / f"{name}.py" for name in ("thread_pool", "a_numba", "ab_numba")}
     for name, path in paths.items():
         path.write_text(name)
     monkeypatch.setattr(machine_code, "_sources", lambda: paths)
-    monkeypatch.setattr(store, "FIRST", ("crew", "a_numba"))
+    monkeypatch.setattr(store, "FIRST", ("thread_pool", "a_numba"))
     return paths
 
 
@@ -61,7 +61,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-ALL = {name: function for unit in ("crew", "a_numba", "ab_numba") for name, function in code_of(unit).items()}
+ALL = {name: function for unit in ("thread_pool", "a_numba", "ab_numba") for name, function in code_of(unit).items()}
 
 
 def files(cache: Path, unit: str) -> list[Path]:
@@ -70,7 +70,7 @@ def files(cache: Path, unit: str) -> list[Path]:
 
 def test_each_unit_is_compiled_once(compilations: list[str], cache: Path) -> None:
     assert machine_code.load() == ALL
-    assert sorted(compilations) == ["a_numba", "ab_numba", "crew"]
+    assert sorted(compilations) == ["a_numba", "ab_numba", "thread_pool"]
     assert machine_code.load() == ALL
     assert len(compilations) == 3
     assert len(list(cache.glob("*.bin"))) == 3
@@ -281,7 +281,7 @@ def test_a_rarely_used_unit_is_loaded_on_demand(
 ) -> None:
     fresh(monkeypatch)
     monkeypatch.setattr(store.Library, "add", lambda library, units, code: library.units.update(units))
-    assert store.library() is not None and compilations == ["crew", "a_numba"]
+    assert store.library() is not None and compilations == ["thread_pool", "a_numba"]
     assert store.library("a_numba") is store.library() and len(compilations) == 2
     assert store.library("ab_numba") is store.library() and compilations[2:] == ["ab_numba"]
 

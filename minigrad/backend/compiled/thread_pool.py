@@ -1,6 +1,6 @@
 """How threads share the blocks of a compiled loop. These functions are compiled themselves: none of them needs the GIL.
 
-The state of a crew is an array of int64; each word is on its own cache line, and few threads write it. ``OPEN`` is the
+The state of a pool is an array of int64; each word is on its own cache line, and few threads write it. ``OPEN`` is the
 number of the current loop, 0 for none. A thread that joins increments the count before it checks whether the loop is
 still open; the caller closes the loop before it checks the count. All threads see these steps in one order, so the
 thread or the caller sees the other, and the description of a loop is never written while a thread may read it.
