@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> None:
         with zipfile.ZipFile(Path(folder) / "pytest.zip", "w") as archive:
             for name, content in pytest_files():
                 archive.writestr(name, content)
-        node.run_python(Path(folder), HERE / "python" / "core_tests.py", *arguments)
+        node.run("node", HERE / "node.mjs", folder, HERE / "python" / "core_tests.py", *arguments)
 
 
 if __name__ == "__main__":

@@ -27,20 +27,10 @@ def install() -> None:
     STAMP.write_text(lock)
 
 
-def run(program: str, *arguments: str) -> None:
-    """Run a program that npm has installed. Raises SystemExit if it is missing or fails."""
-    path = shutil.which(program, path=MODULES / ".bin")  # on Windows it ends in .cmd
+def run(program: str, *arguments: str | Path) -> None:
+    """Run a program that npm has installed, or node. Raises SystemExit if it is missing or fails."""
+    path = shutil.which(program, path=MODULES / ".bin") or shutil.which(program)  # on Windows it ends in .cmd
     if path is None:
         raise SystemExit(f"{program} is missing: delete {STAMP} to install it again.")
     if subprocess.run([path, *arguments], cwd=HERE, check=False).returncode:
         raise SystemExit(f"{program} has failed: see above.")
-
-
-def run_python(packs: Path, program: Path, *arguments: str) -> None:
-    """Run a program with the browser's Python and the packs of a folder (node.mjs). Raises SystemExit if Node.js is
-    missing or the program fails."""
-    if shutil.which("node") is None:
-        raise SystemExit("The site needs Node.js 18 or later: on Debian, sudo apt install nodejs.")
-    command = ["node", str(HERE / "node.mjs"), str(packs), str(program), *arguments]
-    if subprocess.run(command, check=False).returncode:
-        raise SystemExit(f"{program.name} has failed under Pyodide: see above.")

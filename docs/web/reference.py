@@ -201,6 +201,7 @@ def _entry(entry: Entry) -> Iterator[str]:
     doc = (has_doc and inspect.getdoc(entry.value)) or ""
     free = _free(entry)
     yield docstrings.markdown(doc.split("\n\n")[0] if free else doc)
+    yield docstrings.markdown(examples().get(entry.anchor, ""))
     if free:
         yield f"As a function, with its gradient rules: {_reference(free)}."
     else:
@@ -210,6 +211,13 @@ def _entry(entry: Entry) -> Iterator[str]:
     elif entry.anchor == TENSOR:
         yield f"Its methods are on [a separate page](../reference/{TENSOR}.md)."
     yield _source(entry)
+
+
+@cache
+def examples() -> dict[str, str]:
+    """The examples of docs/examples.txt, for names whose docstring has none."""
+    blocks = (public.ROOT / "docs" / "examples.txt").read_text(encoding="utf-8").rstrip().split("\n\n")
+    return dict(block.split("\n", 1) for block in blocks)  # type: ignore[misc]
 
 
 def _free(entry: Entry) -> Entry | None:

@@ -61,9 +61,6 @@ def test_locked_packages_are_installed_without_scripts(npm: Npm) -> None:
 
 def test_a_program_that_fails_is_reported(npm: Npm, tmp_path: Path) -> None:
     node.run("esbuild", "a.js", "--bundle")
-    node.run_python(tmp_path, tmp_path / "precompile.py", "one")
     assert npm.commands[0] == [str(node.MODULES / ".bin" / "esbuild"), "a.js", "--bundle"]
-    assert npm.commands[1][1:] == [str(node.HERE / "node.mjs"), str(tmp_path), str(tmp_path / "precompile.py"), "one"]
     npm.code = 1
     raises(SystemExit, "esbuild has failed", lambda: node.run("esbuild"))
-    raises(SystemExit, r"precompile\.py has failed", lambda: node.run_python(tmp_path, tmp_path / "precompile.py"))
