@@ -19,8 +19,8 @@ EXEMPT = """
     Tensor.cuda nn.Module.cuda cuda.* backends.* distributed.* nn.DistributedDataParallel nn.RNNBase optim.Optimizer
     utils.data.Sampler utils.tensorboard.SummaryWriter compile jit.* autograd.Variable nn.attention.* nn.parallel_apply
     nn.data_parallel serialization.safe_globals amp.GradScaler.* optim.Optimizer.load_state_dict
-    optim.lr_scheduler.*step optim.lr_scheduler.*state_dict distributions.categorical.Categorical nn.init.kaiming_uniform
-    Tensor.bfloat16
+    optim.lr_scheduler.*step optim.lr_scheduler.*state_dict distributions.categorical.Categorical
+    nn.init.kaiming_uniform Tensor.bfloat16
 """
 EXEMPT_NAME = re.compile("|".join(name.replace(".", r"\.").replace("*", r".*") for name in EXEMPT.split()))
 
