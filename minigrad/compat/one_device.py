@@ -26,7 +26,7 @@ def _check_one(devices: Devices, what: str) -> None:
 class Wrapper(FunctionLayer, fields=True):
     """A module that calls another module."""
 
-    _shown = ()
+    _repr_fields = ()
 
     module: Module
     device_ids: Devices | None = None

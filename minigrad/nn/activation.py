@@ -91,7 +91,7 @@ class PReLU(Layer):
     """x for x > 0, else weight · x (He et al. 2015). ``num_parameters``: 1, or the length C of axis 1: (N, C, ...).
     ``init``: the initial value of ``weight``, (num_parameters)."""
 
-    _shown = ("num_parameters",)
+    _repr_fields = ("num_parameters",)
     weight: Parameter
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:

@@ -66,7 +66,15 @@ class Embedding(_Table):
     minigrad.Size([1, 3, 4])
     """
 
-    _shown = ("num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
+    _repr_fields = (
+        "num_embeddings",
+        "embedding_dim",
+        "padding_idx",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "sparse",
+    )
 
     def __init__(
         self,
@@ -96,7 +104,15 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """The sum, mean or maximum of each bag's vectors, (B, embedding_dim). Args: see ``functional.embedding_bag``."""
 
-    _shown = ("num_embeddings", "embedding_dim", "max_norm", "norm_type", "scale_grad_by_freq", "mode", "padding_idx")
+    _repr_fields = (
+        "num_embeddings",
+        "embedding_dim",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "mode",
+        "padding_idx",
+    )
 
     def __init__(
         self,
@@ -141,7 +157,7 @@ class _Added(_Positional):
     """Adds position vectors, and applies dropout."""
 
     _table: ClassVar[str]  # the attribute that holds the vectors, (max_len, D)
-    _shown, _unnamed = ("d_model", "max_len", "batch_first"), 1
+    _repr_fields, _unnamed = ("d_model", "max_len", "batch_first"), 1
 
     def __init__(
         self,

@@ -30,7 +30,7 @@ class Layer(Module):
     class statement become attributes: ``class Conv1d(_Conv, axes=1)`` sets ``_axes``."""
 
     _fields: ClassVar[dict[str, Argument]] = {}
-    _shown: ClassVar[tuple[str, ...] | None] = None  # the attributes that ``repr`` shows; None: the fields
+    _repr_fields: ClassVar[tuple[str, ...] | None] = None  # the attributes that ``repr`` shows; None: the fields
     _unnamed: ClassVar[int] = 0  # how many of them it shows without names
     _usual: ClassVar[dict[str, Any]] = {"inplace": False}  # defaults that it does not show
 
@@ -48,7 +48,7 @@ class Layer(Module):
 
     def extra_repr(self) -> str:
         parts = []
-        for i, name in enumerate(self._fields if self._shown is None else self._shown):
+        for i, name in enumerate(self._fields if self._repr_fields is None else self._repr_fields):
             value = getattr(self, name)
             if name == "bias" and not isinstance(value, bool):
                 value = value is not None

@@ -26,7 +26,7 @@ class Linear(UniformLayer):
     minigrad.Size([5, 2])
     """
 
-    _shown = ("in_features", "out_features", "bias")
+    _repr_fields = ("in_features", "out_features", "bias")
 
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -48,7 +48,7 @@ class Bilinear(Layer):
     """x₁ᵀ Wₖ x₂ + bₖ: (..., in1_features), (..., in2_features) -> (..., out_features). Its weight is (out_features,
     in1_features, in2_features), its bias (out_features), or None. Both are initially uniform in ±1/√in1_features."""
 
-    _shown = ("in1_features", "in2_features", "out_features", "bias")
+    _repr_fields = ("in1_features", "in2_features", "out_features", "bias")
     weight: Parameter
 
     def __init__(
@@ -84,7 +84,7 @@ class _ConvNd(UniformLayer):
 
     _unnamed = 2
     _usual = {"padding": 0, "dilation": 1, "output_padding": 0, "groups": 1, "bias": True, "padding_mode": "zeros"}
-    _shown = ("in_channels", "out_channels", "kernel_size", "stride", *_usual)
+    _repr_fields = ("in_channels", "out_channels", "kernel_size", "stride", *_usual)
     _axes: ClassVar[int]
     _function: ClassVar[Callable[..., Tensor]]
     transposed: ClassVar[bool] = False

@@ -15,7 +15,7 @@ __all__ += ["L1Loss", "MSELoss", "NLLLoss", "PairwiseDistance", "SmoothL1Loss"]
 class CosineSimilarity(FunctionLayer, function=F.cosine_similarity):
     dim: int = 1
     eps: float = 1e-8
-    _shown = ()
+    _repr_fields = ()
 
 
 class PairwiseDistance(Module):
@@ -32,7 +32,7 @@ class PairwiseDistance(Module):
 class _Loss(FunctionLayer):
     """A loss, reduced as ``reduction`` says; PyTorch's old flags override it."""
 
-    _shown = ()
+    _repr_fields = ()
 
     def __init__(self, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> None:
         super().__init__()

@@ -47,7 +47,7 @@ class LayerNorm(_Affine):
     True
     """
 
-    _shown, _unnamed = ("normalized_shape", "eps", "elementwise_affine", "bias"), 1
+    _repr_fields, _unnamed = ("normalized_shape", "eps", "elementwise_affine", "bias"), 1
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class RMSNorm(_Affine):
     """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019). Args and weight: see
     ``LayerNorm``; ``eps`` None means the machine epsilon (float32's for 16-bit dtypes)."""
 
-    _shown, _unnamed = ("normalized_shape", "eps", "elementwise_affine"), 1
+    _repr_fields, _unnamed = ("normalized_shape", "eps", "elementwise_affine"), 1
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class GroupNorm(_Affine):
     same. Args and attributes: see ``LayerNorm``, but weight and bias: (C). ``num_groups`` divides C.
     ``num_channels``: C. ``affine``: whether there is a weight."""
 
-    _shown, _unnamed = ("num_groups", "num_channels", "eps", "affine", "bias"), 2
+    _repr_fields, _unnamed = ("num_groups", "num_channels", "eps", "affine", "bias"), 2
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class _NormBase(_Affine):
     """The base of batch and instance norm: parameters, and running statistics in buffers."""
 
     _version = 2
-    _shown, _unnamed = ("num_features", "eps", "momentum", "affine", "bias", "track_running_stats"), 1
+    _repr_fields, _unnamed = ("num_features", "eps", "momentum", "affine", "bias", "track_running_stats"), 1
     _dims: ClassVar[tuple[int, ...]]  # the allowed numbers of axes of an input
     weight: Parameter | None
     bias: Parameter | None

@@ -49,7 +49,7 @@ def _permuted(states: States, order: Tensor | None) -> States:
 class _Recurrent(Layer):
     """The base of layers and cells: parameters, initially uniform in ±1/√H."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("input_size", "hidden_size", "bias")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("input_size", "hidden_size", "bias")
     _unnamed, _usual = 2, {"bias": True}
     input_size: int
     hidden_size: int
@@ -79,7 +79,7 @@ class RNNBase(_Recurrent):
     Raises ValueError, TypeError: invalid sizes or options."""
 
     _usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
-    _shown = ("input_size", "hidden_size", *_usual)
+    _repr_fields = ("input_size", "hidden_size", *_usual)
 
     def __init__(
         self,

@@ -107,7 +107,7 @@ class _PoolNd(FunctionLayer, fields=True):
     stride: Each | None = None
     padding: Each = 0
     _axes: ClassVar[int] = 0  # for pools that keep a tuple of that many numbers
-    _shown: ClassVar[tuple[str, ...]] = ("kernel_size", "stride", "padding")
+    _repr_fields: ClassVar[tuple[str, ...]] = ("kernel_size", "stride", "padding")
 
     def __post_init__(self) -> None:
         if self.stride is None:
@@ -121,7 +121,7 @@ class _MaxPoolNd(_PoolNd, fields=True):
     dilation: Each = 1
     return_indices: bool = False
     ceil_mode: bool = False
-    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    _repr_fields = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
 
 class MaxPool1d(_MaxPoolNd, function=F.max_pool1d): ...
@@ -163,7 +163,7 @@ class AdaptiveAvgPool3d(_AdaptivePoolNd, function=F.adaptive_avg_pool3d): ...
 
 class _AdaptiveMaxPoolNd(_AdaptivePoolNd, fields=True):
     return_indices: bool = False
-    _shown = ("output_size",)
+    _repr_fields = ("output_size",)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d): ...

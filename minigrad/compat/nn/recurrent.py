@@ -51,7 +51,7 @@ class RNNCell(RNNCellBase):
     """One step of an RNN: tanh(W x + b + W' h + b'), or with relu as the ``nonlinearity``. Args: see RNNCellBase."""
 
     _usual = {"bias": True, "nonlinearity": "tanh"}
-    _shown = ("input_size", "hidden_size", *_usual)
+    _repr_fields = ("input_size", "hidden_size", *_usual)
 
     def __init__(
         self,

@@ -54,7 +54,7 @@ class ConstantPad3d(_ConstantPadNd, axes=3):
 
 
 class _ZeroPadNd(_ConstantPadNd):
-    _shown, _unnamed = ("padding",), 1
+    _repr_fields, _unnamed = ("padding",), 1
 
     def __init__(self, padding: Each) -> None:
         super().__init__(padding, 0.0)
@@ -134,7 +134,7 @@ class _FractionalMaxPoolNd(FunctionLayer, fields=True):
     return_indices: bool = False
     _random_samples: Tensor | None = None
     _axes: ClassVar[int]
-    _shown: ClassVar[tuple[str, ...]] = ()
+    _repr_fields: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         n, name = self._axes, type(self).__name__

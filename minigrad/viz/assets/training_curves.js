@@ -1,4 +1,4 @@
-// The arithmetic of curves (as in viz/training/curves.py), and one chart.
+// The arithmetic of curves, and one chart.
 
 const curves = {
   SMALL: 46, // pixels left of a chart's field
