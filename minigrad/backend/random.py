@@ -23,6 +23,7 @@ from .device import Device
 from .order import laid_as
 
 FloatArray = np.ndarray[Any, Any]
+BLOCK = 1 << 16  # numbers drawn at a time: a multiple of 16, which the normal ones need
 _WORD = 1 << 32
 _WIDE_SPAN = 1 << 28  # from here on PyTorch takes two words per integer
 _PYTORCH_BYTES = 5056
@@ -146,11 +147,14 @@ class Generator:
 
     def uniform(self, shape: tuple[int, ...], dtype: Any = np.float32) -> FloatArray:
         """Numbers in [0, 1): 24 random bits each in float32, 53 in float64."""
-        count = int(np.prod(shape, dtype=np.int64))
-        if dtype == np.float64:
-            return ((self.words64(count) & _53) * 2.0**-53).reshape(shape)
-        bits24 = (self.words(count) & np.uint32((1 << 24) - 1)).astype(np.float32)
-        return (bits24 * np.float32(2.0**-24)).astype(dtype, copy=False).reshape(shape)
+        out = np.empty(shape, dtype)
+        for part in blocks(out):
+            if dtype == np.float64:
+                np.multiply(self.words64(part.size) & _53, 2.0**-53, part)
+            else:
+                bits24 = self.words(part.size) & np.uint32((1 << 24) - 1)
+                part[:] = bits24 * np.float32(2.0**-24)
+        return out
 
     def normal(self, shape: tuple[int, ...], dtype: Any = np.float32) -> FloatArray:
         """Standard normal numbers, by Box and Muller in PyTorch's order (blocks of 16, or one by one)."""
@@ -159,12 +163,13 @@ class Generator:
             return self.few_normals(count).astype(dtype).reshape(shape)
         wide = np.float64 if dtype == np.float64 else np.float32
         full = count - count % 16
-        out = np.empty(count, wide)
-        out[:full] = _box_muller(self.uniform((full,), wide))
-        if full < count:  # the last block is drawn again, and overlaps the one before it
+        out = np.empty(count, dtype)
+        for part in blocks(out[:full]):
+            part[:] = _box_muller(self.uniform(part.shape, wide))
+        if full < count:  # the last 16 numbers are drawn again, and overlap the ones before them
             self.words((0 if np.dtype(dtype).itemsize == 2 else count - full) * (2 if wide == np.float64 else 1))
             out[-16:] = _box_muller(self.uniform((16,), wide))
-        return out.astype(dtype, copy=False).reshape(shape)
+        return out.reshape(shape)
 
     def few_normals(self, count: int) -> FloatArray:
         """(count,) float64, one by one from pairs of float64 uniforms; the sine waits for the next number."""
@@ -244,11 +249,19 @@ class Draw:
             return (bits >= np.uint16(self.bound)).reshape(self.shape)
 
 
+def blocks(array: FloatArray) -> list[FloatArray]:
+    """The elements of a contiguous array as views of BLOCK elements (the last one of up to twice as many), to fill one
+    after the other: the temporary arrays of a large draw then stay small."""
+    flat = array.reshape(-1)
+    starts = range(0, max(flat.size - BLOCK, 0) + 1, BLOCK)
+    return [flat[i : i + BLOCK] if i < starts[-1] else flat[i:] for i in starts]
+
+
 def _box_muller(uniforms: FloatArray) -> FloatArray:
-    """Normal from uniform numbers, each block of 16 separately: 8 radii, 8 angles."""
-    blocks = uniforms.reshape(-1, 2, 8)
-    radius = np.sqrt(-2 * np.log(1 - blocks[:, 0]))
-    angle = blocks[:, 1] * uniforms.dtype.type(2 * np.pi)
+    """Normal from uniform numbers, each 16 separately: 8 radii, 8 angles."""
+    pairs = uniforms.reshape(-1, 2, 8)
+    radius = np.sqrt(-2 * np.log(1 - pairs[:, 0]))
+    angle = pairs[:, 1] * uniforms.dtype.type(2 * np.pi)
     return np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1).reshape(-1)
 
 

@@ -17,7 +17,7 @@ from ..autograd.tape import Variable, wrap
 from ..backend import of
 from ..backend.dtype import has_gradient, kind_of
 from ..backend.order import back, laid_as, memory_order
-from ..backend.random import Generator, default_generator
+from ..backend.random import Generator, blocks, default_generator
 from ..tensor import Tensor
 from .arguments import Maybe, common_shape, raw
 from .creation import NoDraw, alike, creating, empty, empty_like, float_dtype, int_dtype, shape_of, sized, tensor_on
@@ -46,11 +46,15 @@ def fill(input: Tensor, draw: Draw, generator: Generator | None, name: str) -> T
     check_mutable(input, name)
     if not _state.drawing or input.is_meta:
         return input
-    array = input.array
-    numbers = draw(generator or default_generator, array.shape, bool(array.flags.c_contiguous))
-    numbers = numbers if array.flags.c_contiguous else laid_as(numbers, array)
-    backend = of(array)
-    array[...] = backend.asarray(numbers.astype(array.dtype, copy=False), backend.device_of(array))
+    array, source = input.array, generator or default_generator
+    if isinstance(array, np.ndarray) and array.flags.c_contiguous:
+        for part in blocks(array):
+            part[:] = draw(source, part.shape, True)
+    else:
+        numbers = draw(source, array.shape, bool(array.flags.c_contiguous))
+        numbers = numbers if array.flags.c_contiguous else laid_as(numbers, array)
+        backend = of(array)
+        array[...] = backend.asarray(numbers.astype(array.dtype, copy=False), backend.device_of(array))
     bump(input, name)
     return input
 

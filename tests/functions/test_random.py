@@ -1,5 +1,7 @@
 """PyTorch's numbers from the same seed: every kind of draw, single and mixed, and the stream's position."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,8 @@ t.randn(17,dtype=t.float64) ; t.randn(17,dtype=t.float16) ; t.randn(31) ; t.rand
 t.randn(31,dtype=t.float16) ; t.randn(32) ; t.randn(32,dtype=t.float64) ; t.randn(32,dtype=t.float16)
 t.randn(100,dtype=t.float64) ; t.randn(100,dtype=t.float16) ; t.randperm(0) ; t.randperm(30000) ; t.randperm(100000)
 (t.manual_seed(2**31),t.rand(4))[1] ; (t.manual_seed(2**32+5),t.randn(20))[1]
+t.randn(65541)[-99:] ; t.empty(131090).normal_(1,2)[65500:] ; t.empty(3,70001,dtype=t.float64).uniform_(-1,1)[1:,::999]
+t.rand(200003)[131000:] ; t.empty(65541,dtype=t.float16).normal_()[65500:] ; t.empty(70000,dtype=t.int64).random_()[-9:]
 t.cat([b for _ in range(2) for b in t.utils.data.DataLoader(t.arange(23),batch_size=4,shuffle=True)])
 [[i for part in t.utils.data.random_split(range(20),[12,8]) for i in part.indices] for _ in range(2)]
 [t.distributions.Categorical(logits=t.arange(5.0)).sample((30,)) for _ in range(2)]
@@ -53,6 +57,16 @@ t.cat([b for _ in range(2) for b in t.utils.data.DataLoader(t.arange(23),batch_s
 def test_as_torch_from_one_seed(draw: str) -> None:
     """The stream then continues identically."""
     assert_alike(f"({draw}, t.rand(3))")
+
+
+@cases("name", ["normal_", "uniform_", "exponential_"])
+def test_large_draws_take_little_memory(name: str) -> None:
+    x = minigrad.empty(1 << 21)
+    tracemalloc.start()
+    getattr(x, name)()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < x.nbytes / 4
 
 
 def test_a_state_moves_from_one_library_to_the_other() -> None:
