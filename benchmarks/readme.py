@@ -23,7 +23,8 @@ BEGIN, END = "<!-- figures: python -m benchmarks --readme -->\n", "<!-- end of f
 
 def write(rounds: int, seconds: float) -> None:
     """Measure, and write the table into README.md."""
-    lines = [f"On {describe('torch')}, {datetime.now(UTC):%Y-%m-%d}. Ratios: minigrad's / eager PyTorch's, same run.\n"]
+    how = "Ratios are minigrad divided by eager PyTorch, measured in the same run."
+    lines = [f"On {describe('torch')}, {datetime.now(UTC):%Y-%m-%d}. {how}\n"]
     lines += ["\n| | figure | command |\n", "|---|---|---|\n"]
     lines += [f"| {name} | {figure} | `{command}` |\n" for name, figure, command in figures(rounds, seconds)]
     before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
@@ -33,8 +34,8 @@ def write(rounds: int, seconds: float) -> None:
 def figures(rounds: int, seconds: float) -> Iterator[tuple[str, str, str]]:
     """Each row: the figure's name, the figure, and the command that measures it."""
     exact, minutes = zip(*map(translated, range(3)), strict=True)
-    count = f"{', '.join(map(str, exact))} of 1,000 with 3 seeds, after {max(minutes):.1f} minutes"
-    yield "English to Italian, unseen sentences exactly right", count, "minigrad train"
+    count = f"{', '.join(map(str, exact))} of 1,000 (3 seeds), after {max(minutes):.1f} minutes"
+    yield "English to Italian: unseen sentences translated exactly", count, "minigrad train"
     step, command = steps.table(WORK, rounds, seconds), "python -m benchmarks --only steps"
     yield "time of a training step, five transformers (less is better)", extremes(step, "ratio"), command
     yield "the same without Numba (less is better)", extremes(step, "ratio on NumPy"), command
@@ -42,8 +43,8 @@ def figures(rounds: int, seconds: float) -> Iterator[tuple[str, str, str]]:
     speed = extremes(decoding.table(rounds, seconds / 2), "times PyTorch's")
     yield "tokens per second of greedy decoding (more is better)", speed, "python -m benchmarks --only decoding"
     imports = dict(zip(("numpy", "minigrad", "torch"), column(start.imports(5 * rounds), "to numpy's"), strict=True))
-    ours = f"{imports['minigrad']:.2f} times NumPy's (PyTorch's: {imports['torch']:.0f} times)"
-    yield "time of `import minigrad`, with NumPy", ours, "python -m benchmarks --only import"
+    ours = f"{imports['minigrad']:.2f} × `import numpy` (PyTorch: {imports['torch']:.0f} ×)"
+    yield "import time, including NumPy", ours, "python -m benchmarks --only import"
 
 
 def translated(seed: int) -> tuple[int, float]:
