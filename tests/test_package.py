@@ -150,6 +150,11 @@ def repository_files() -> list[Path]:
     return [path for name in listed.split("\0") if name and (path := ROOT / name).is_file()]
 
 
+def test_the_citation_has_the_version() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {minigrad.version.project}\n" in text
+
+
 def test_no_file_is_large() -> None:
     sizes = {path.relative_to(ROOT).as_posix(): path.stat().st_size for path in repository_files()}
     large = {name: size for name, size in sizes.items() if size > MOST_BYTES}
