@@ -27,79 +27,83 @@ PAGE = ROOT / "docs" / "pytorch.md"
 INTRODUCTION = """\
 # PyTorch's names
 
-Written by `python docs/generate_pytorch.py`; a test fails when it is out of date.
+This page is written by `python docs/generate_pytorch.py`, and a test fails when it is out of date.
 
-A program for PyTorch runs on minigrad in one of these ways:
+You can run a PyTorch program on minigrad in any of these ways:
 
-- `import minigrad as torch`, and `from minigrad import nn` for its other imports;
-- `minigrad compat program.py arguments`, with the program unchanged;
-- `minigrad.compat.as_torch()` before anything imports torch: as a call it is permanent, as `with as_torch() as
-  torch:` it ends with the block, except for modules that the block imported; `as_torch(replace=True)` replaces a
-  PyTorch that is already imported.
+- In the program, write `import minigrad as torch`, and change its other imports in the same way, as in
+  `from minigrad import nn`.
+- Run `minigrad compat program.py arguments` and leave the program unchanged.
+- Call `minigrad.compat.as_torch()` before anything imports torch. A plain call is permanent. In a
+  `with as_torch() as torch:` statement, minigrad replaces torch only within the block, except for modules that the
+  block imported. `as_torch(replace=True)` replaces a PyTorch that is already imported.
 
-Libraries that import torch run in the same ways: [huggingface.md](huggingface.md) shows it with transformers.
+Libraries that import torch run in the same ways. [huggingface.md](huggingface.md) shows this with transformers.
 
-You can import paths such as `torch.nn.modules.transformer` and `torch.cuda.amp`. Other spellings of names are in
-[compat/names.py](../minigrad/compat/names.py), together with the names of functions without effect, which are in
-[compat/no_ops.py](../minigrad/compat/no_ops.py). Absent names are in
-[compat/absent.py](../minigrad/compat/absent.py), with alternatives: you can import them, use them in annotations
-and derive from them; a call raises an error that explains this.
+You can import paths such as `torch.nn.modules.transformer` and `torch.cuda.amp`.
+[compat/names.py](../minigrad/compat/names.py) lists other spellings of names. It also lists the functions without
+effect, which are defined in [compat/no_ops.py](../minigrad/compat/no_ops.py).
+[compat/absent.py](../minigrad/compat/absent.py) lists absent names, with alternatives. You can import absent names, use
+them in annotations and derive from them, but a call raises an error that explains the alternative.
 
 ## General differences
 
-- A process computes on one device, the CPU or (with CuPy) a GPU: `DataParallel` calls the module directly. Several
-  processes work together as in PyTorch, including `torch.distributed` and `DistributedDataParallel`, through MPI, which
-  "gloo" also selects, or NCCL. `torchrun -n 2 program.py` is
-  `python -m minigrad.run -n 2 -m minigrad compat program.py`; `mpiexec` and a program's own
-  `torch.multiprocessing.spawn` also start ranks; nothing else does. Models are not sharded: there is no FSDP.
+- A process computes on one device, either the CPU or (with CuPy) a GPU, so `DataParallel` calls the module directly.
+  Several processes work together as in PyTorch, including `torch.distributed` and `DistributedDataParallel`. They
+  communicate over MPI, which "gloo" also selects, or over NCCL. Instead of `torchrun -n 2 program.py`, run
+  `python -m minigrad.run -n 2 -m minigrad compat program.py`. Ranks can also be started by `mpiexec` or by the
+  program's own `torch.multiprocessing.spawn`, but not in any other way. Models are not sharded, so there is no FSDP.
 - Nothing is compiled or recorded: `compile`, `jit.script` and `jit.trace` return their argument.
-- `autocast` converts by PyTorch's two tables. On the CPU, `LSTMCell` also gives a 16-bit result, and
-  `linear_cross_entropy` becomes a 16-bit product and a float32 loss, which holds all logits.
-- bfloat16 needs the package ml_dtypes (`pip install -e ".[bfloat16]"`), and on a GPU also CuPy 14. In files it
-  stays bfloat16; without the package it is loaded as float32, which holds all its numbers. `.array` has ml_dtypes'
-  dtype.
-- Nodes have PyTorch's names if an op or a function of minigrad corresponds to one op of PyTorch. If a function
-  consists of several ops in PyTorch, the names within differ, as do the edges.
-- An op on float16 or bfloat16 is computed in float32, and its result rounded, as in PyTorch; `grad_fn` then names the
-  rounding. Some functions of several ops round after each.
-- The suffix of a path selects the format of `save`. `.safetensors` is for weights, and any library's safetensors
-  reads them; the file's metadata describes the structure around them, and tensors that are views of others. Any other
-  path, such as `.pt` or `.pth`, and a file object get PyTorch's archive, which `torch.load(weights_only=True)` reads:
-  state dicts, states of optimizers and schedulers, and tensors in plain containers, with views and ties preserved.
-  NumPy's arrays, namespaces and the like need `weights_only=False` there, as in PyTorch's own files; here they are
-  data. NumPy's times, which this format lacks, get the format of `.safetensors` under any name. An object that holds a
-  module or an instance of a program's class is pickled. `load` looks at the content, not at the name, and so reads
-  older files.
-- If a file object holds several objects, each `load` reads one and leaves the file position after it; PyTorch does
-  this only with its file format before 1.6.
-- Switches in `torch.backends` can be set and read, and have no effect, with one exception: `allow_tf32`,
-  fp32_precision` and `set_float32_matmul_precision` let a GPU multiply float32 in TF32. They also control convolutions,
-    which use matrix products; PyTorch has `cudnn.allow_tf32` for these.
-- `__version__` is minigrad's own. In `minigrad compat` and after `as_torch()` it is the version of the PyTorch whose
-  names minigrad has, `minigrad.version.torch`, so that programs can compare it.
-- `torch.cuda` without a GPU reports no devices and no bytes, like PyTorch without CUDA.
-- From the same seed, random numbers on the CPU are PyTorch's; normal ones in float32 to 4 units in the last place. The
-  gamma, Poisson and binomial distributions, and distributions based on them (Beta, Dirichlet, Chi2, StudentT,
-  FisherSnedecor, Wishart, LKJCholesky, NegativeBinomial, InverseGamma), draw other numbers, and so do the calls after
-  them. `gradgradcheck` draws its directions from a separate stream.
+- `autocast` chooses dtypes by PyTorch's two tables of functions. On the CPU, `LSTMCell` also gives a 16-bit result, and
+  `linear_cross_entropy` becomes a 16-bit product followed by a float32 loss, which stores all logits.
+- bfloat16 needs the ml_dtypes package (`pip install -e ".[bfloat16]"`) and, on a GPU, CuPy 14. Files store bfloat16
+  numbers unchanged. Without the package, they are loaded as float32, which can represent all of them. The dtype of
+  `.array` is the one from ml_dtypes.
+- Nodes have PyTorch's names if a minigrad op or function corresponds to one PyTorch op. If PyTorch composes a function
+  from several ops, the names of the nodes inside it differ, as do the edges.
+- As in PyTorch, an op on float16 or bfloat16 is computed in float32, and its result is rounded. `grad_fn` then names
+  the rounding. Some functions that consist of several ops round the result of each op.
+- The suffix of a path selects the format of `save`. `.safetensors` is for weights, and any safetensors library can read
+  these files. Their metadata describes the structure around the weights, and tensors that are views of others. For any
+  other path, such as `.pt` or `.pth`, and for a file object, `save` writes PyTorch's archive format.
+  `torch.load(weights_only=True)` can read state dicts, states of optimizers and schedulers, and tensors in plain
+  containers from such an archive, with views and ties preserved. NumPy arrays, namespaces and similar objects need
+  `weights_only=False` in PyTorch, even in files that PyTorch wrote, but minigrad treats them as data. The archive
+  format does not support NumPy's dates and times, so objects that contain them are written in the format of
+  `.safetensors` under any name. An object that holds a module or an instance of a user-defined class is pickled. `load`
+  looks at the content of a file rather than its name, so it can also read older files.
+- If a file object holds several objects, each `load` reads one and leaves the file position after it. PyTorch does this
+  only with the file format that it used before version 1.6.
+- Switches in `torch.backends` can be set and read but have no effect, with one exception: `allow_tf32`,
+  `fp32_precision` and `set_float32_matmul_precision` let a GPU multiply float32 numbers in TF32. These switches also
+  control convolutions, which use matrix products. PyTorch has `cudnn.allow_tf32` for convolutions.
+- `__version__` is minigrad's own version. In `minigrad compat` and after `as_torch()`, it is `minigrad.version.torch`,
+  the PyTorch version whose names minigrad provides, so that programs can compare it.
+- Without a GPU, `torch.cuda` reports no devices and no bytes, like PyTorch without CUDA.
+- With the same seed, random numbers on the CPU equal PyTorch's. Normally distributed float32 numbers agree to within 4
+  units in the last place. The gamma, Poisson and binomial distributions, and distributions based on them (Beta,
+  Dirichlet, Chi2, StudentT, FisherSnedecor, Wishart, LKJCholesky, NegativeBinomial, InverseGamma), draw different
+  numbers, and so do the calls that follow. `gradgradcheck` draws its directions from a separate stream.
 - Dropout on the CPU draws from PyTorch's stream in programs that run with `minigrad compat` or `as_torch`, and in
-  packages that were imported under `as_torch`. After `import minigrad as torch` it draws from a faster stream, as it
-  does on a GPU, where PyTorch has a separate generator. `set_dropout_stream("pytorch")` or `("fast")`, or the
-  environment variable `MINIGRAD_DROPOUT_STREAM`, selects the stream for any program and device. The cost of PyTorch's
-  stream: an update of a default `nn.TransformerEncoderLayer` takes 1.07 to 1.09 times as long (one core of an AMD EPYC,
-  2026-11-27). A million elements take 4.5 ms instead of 0.13 ms; PyTorch itself takes 14 ms.
-- `channels_last` is an order in memory, as in PyTorch. Layers compute in the order of indices, so it saves no time. In
-  a program that runs as PyTorch's, their results have PyTorch's memory layout, because dropout draws in that order.
-  Results of `scaled_dot_product_attention` with dropout do not, and of some operations on transposed tensors
-  (indexing, `flip`, `sort`, `repeat`, sums of two tensors in different orders): call `contiguous()` before dropout.
-- Among equal elements, `topk`, `kthvalue` and an unstable `sort` may return other indices.
-- `softmax` of a row that is all -inf gives zeros, like attention without a key; PyTorch's gives NaN
-  outside of `scaled_dot_product_attention`.
-- Integers are compared with numbers outside of their dtype's range by value: a uint8 is never less than -2. PyTorch
-  takes -2 modulo 256 first.
-- minigrad accepts some arguments with a natural meaning that PyTorch rejects: `softmax` and `norm` of integers, class
-  indices of any integer dtype, dtypes by name, NumPy arrays with negative strides.
-- The error for a missing name has PyTorch's full name, and the nearest name or an alternative.
+  packages that were imported under `as_torch`. After `import minigrad as torch`, it draws from a faster stream. It also
+  does so on a GPU, where PyTorch has a separate generator. To select the stream for any program and device, call
+  `set_dropout_stream("pytorch")` or `set_dropout_stream("fast")`, or set the environment variable
+  `MINIGRAD_DROPOUT_STREAM`. With PyTorch's stream, an update of a default `nn.TransformerEncoderLayer` takes 1.07 to
+  1.09 times as long (one core of an AMD EPYC, 2026-11-27). Drawing a million elements takes 4.5 ms instead of 0.13 ms,
+  while PyTorch itself takes 14 ms.
+- `channels_last` is a memory order, as in PyTorch. Layers compute in the order of indices, so it does not save time. In
+  a program that runs with `minigrad compat` or `as_torch`, the results of layers have PyTorch's memory layout, because
+  dropout draws in that order. The results of `scaled_dot_product_attention` with dropout and of some operations on
+  transposed tensors (indexing, `flip`, `sort`, `repeat`, sums of two tensors in different orders) do not have PyTorch's
+  layout. Call `contiguous()` on them before dropout.
+- Among equal elements, `topk`, `kthvalue` and an unstable `sort` may return different indices from PyTorch's.
+- `softmax` of a row that is all -inf gives zeros, as does attention without any keys. In PyTorch, such a row gives NaN
+  outside `scaled_dot_product_attention`.
+- Integers are compared by value with numbers outside their dtype's range, so a uint8 is never less than -2. PyTorch
+  first takes -2 modulo 256.
+- minigrad accepts some arguments that PyTorch rejects although their meaning is clear: `softmax` and `norm` of
+  integers, class indices of any integer dtype, dtypes by name, and NumPy arrays with negative strides.
+- The error for a missing name gives PyTorch's full name and either the nearest name or an alternative.
 """
 
 
@@ -190,8 +194,8 @@ def write_page(names: list[Name]) -> str:
         INTRODUCTION,
         "## Name by name\n",
         (
-            f"{provided} of the {len(names)} names that 29 public programs use are provided. The number says how "
-            "many of these use\na name; the keywords are the ones that they pass.\n"
+            f"{provided} of the {len(names)} names that 29 public programs use are provided. The second column shows "
+            "how many of these\nprograms use a name. The keywords in parentheses are the ones that they pass.\n"
         ),
     ]
     for section, group in groupby(names, lambda name: name.section):
@@ -199,7 +203,7 @@ def write_page(names: list[Name]) -> str:
         parts += [_row(name) for name in group]
         parts.append("")
     absent = importlib.import_module("minigrad.compat.absent")
-    parts.append("## Absent, with alternatives\n\n| name | instead |\n|---|---|")
+    parts.append("## Absent names and alternatives\n\n| name | instead |\n|---|---|")
     parts += [f"| `torch.{path}` | {reason} |" for path, reason in sorted(absent.ABSENT.items(), key=_by_name)]
     parts.append("")
     parts.append(write_suites())
@@ -212,9 +216,9 @@ def write_suites() -> str:
     parts = [
         "## PyTorch's test files\n",
         (
-            "The files under `test/` of PyTorch's sources (release 2.6) ran on both libraries, with substitutes for "
-            "`torch.testing._internal`;\nminigrad contains no line of them. A test counts if it passes with PyTorch "
-            "2.13 on the CPU.\n"
+            "These files from `test/` in PyTorch's source code (release 2.6) were run on both libraries, with "
+            "substitutes for\n`torch.testing._internal`. minigrad does not contain any line of them. A test counts if "
+            "it passes with PyTorch 2.13\non the CPU.\n"
         ),
     ]
     for suite in tomllib.loads(SUITES.read_text(encoding="utf-8"))["suite"]:
@@ -224,7 +228,7 @@ def write_suites() -> str:
         if not left:
             parts.append(f"All {total} tests pass.\n")
             continue
-        parts.append(f"Of {total} tests {suite['pass']} pass, and {left} do not:\n\n| tests | reason |\n|---|---|")
+        parts.append(f"{suite['pass']} of {total} tests pass, and {left} do not:\n\n| tests | reason |\n|---|---|")
         parts += [f"| {row['tests']} | {row['reason']} |" for row in suite["left"]]
         parts.append("")
     return "\n".join(parts)
@@ -238,16 +242,16 @@ def write_databases() -> str:
     parts = [
         "## PyTorch's own tests\n",
         (
-            "PyTorch's tests use three databases (`torch.testing._internal`): operators, modules and "
-            "optimizers,\neach with sample inputs, and with inputs that must be rejected. The samples run on both "
-            "libraries; results,\ndtypes, shapes and gradients are compared, for operators also with their methods and "
-            "in-place methods. Second-order means\ngradients of gradients, in float64, with respect to every argument "
-            "that PyTorch differentiates and whose\n`gradgradcheck` passes in PyTorch. Measured with "
-            f"PyTorch {counts['pytorch']} by `python -m tests.peers`, which writes these counts; "
-            "`tests/peers`\nfails on any difference or missing name that is not in a table below, and on any entry "
-            "there that agrees.\n"
+            "PyTorch's tests use three databases (`torch.testing._internal`): operators, modules and optimizers. "
+            "Each provides\nsample inputs and inputs that must be rejected. The samples are run on both libraries, "
+            "and the results, dtypes,\nshapes and gradients are compared. For operators, their methods and "
+            'in-place methods are compared as well.\n"Second-order" means gradients of gradients, in float64, with '
+            "respect to every argument that PyTorch differentiates\nand whose `gradgradcheck` passes in PyTorch. "
+            f"The counts were measured with PyTorch {counts['pytorch']} by `python -m tests.peers`,\nwhich writes "
+            "them. `tests/peers` fails on any difference or missing name that is not in a table below, and on any\n"
+            "entry in a table that agrees.\n"
         ),
-        "| database | names | provided | agree in all samples | samples | differ | PyTorch itself refuses | missing |",
+        "| database | names | provided | agree in all samples | samples | differ | PyTorch itself rejects | missing |",
         "|---|---|---|---|---|---|---|---|",
     ]
     dtypes = ("float64", "float32", "float16", "bfloat16", "int64", "bool", "complex128")
@@ -256,13 +260,14 @@ def write_databases() -> str:
         columns = ("names", "provided", "agree", "samples", "different", "skipped", "missing")
         parts.append(f"| {title} | {' | '.join(f'{counts[run][column]:,}' for column in columns)} |")
     parts.append(
-        f"\nPyTorch rejects {sum(errors.values())} inputs of operators: minigrad rejects {errors['clear']} in its own "
-        f"words and {errors['others']} in NumPy's or\nPython's, and accepts {errors['accepted']}."
+        f"\nPyTorch rejects {sum(errors.values())} operator inputs. minigrad rejects {errors['clear']} of them with "
+        f"its own error messages and {errors['others']} with\nmessages from NumPy or Python, and accepts the other "
+        f"{errors['accepted']}."
     )
     for table, heading, title in (
         ("missing", "Missing", "name"),
         ("different", "Different", "name"),
-        ("accepted", "Accepted, though PyTorch refuses", "function"),
+        ("accepted", "Accepted by minigrad but rejected by PyTorch", "function"),
     ):
         parts.append(f"\n### {heading}\n\n| {title} | dtypes | reason |\n|---|---|---|")
         for row in left[table]:

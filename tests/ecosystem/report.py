@@ -14,16 +14,17 @@ from .trial import RIGHT, Trial
 
 RESULTS, PAGE = HERE / "results.json", HERE.parents[1] / "docs" / "ecosystem.md"
 INTRODUCTION = """\
-# Libraries that are written for PyTorch
+# Libraries written for PyTorch
 
-Written by `python -m tests.ecosystem --write`; a test fails if the page differs from
+This page is written by `python -m tests.ecosystem --write`. A test fails if the page differs from
 [results.json](../tests/ecosystem/results.json).
 
-Each library is installed from PyPI twice, unmodified, in scratch environments: in one with PyTorch, and in one with
-minigrad instead. Both run the same [example](../tests/ecosystem/libraries), a program for PyTorch, from the same seed.
-A library is right if all results of its example agree: numbers within 1e-4 of the largest in their array, and ints,
-strings, shapes and dtypes exactly. Most libraries were chosen before any was tried. Seconds are the time of the
-example's `run()` on one core, without imports, while other programs were running: they show magnitudes, not ratios.
+Each library is installed from PyPI, unmodified, in two scratch environments: one with PyTorch, and one with minigrad
+instead. Both environments run the same [example](../tests/ecosystem/libraries), a PyTorch program, from the same seed.
+The verdict is "right" if all results of the example agree: numbers to within 1e-4 of the largest number in their array,
+and integers, strings, shapes and dtypes exactly. Most libraries were chosen before any were tried. The seconds are the
+time that the example's `run()` took on one core, without imports, while other programs were running, so they show
+orders of magnitude rather than exact ratios.
 """
 
 
@@ -47,7 +48,7 @@ def page() -> str:
     """The whole page."""
     rows: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     right = [name for name, row in rows.items() if row["verdict"] == RIGHT]
-    parts = [INTRODUCTION, f"{len(right)} of {len(libraries())} libraries are right.\n"]
+    parts = [INTRODUCTION, f'The verdict is "right" for {len(right)} of {len(libraries())} libraries.\n']
     parts += [f"Measured on {machine}.\n" for machine in sorted({row["machine"] for row in rows.values()})]
     parts.append("| library | release | example | verdict | largest difference | s, PyTorch | s, minigrad |")
     parts.append("|---|---|---|---|---|---|---|")
