@@ -62,7 +62,7 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
         raise TypeError(f"explain: of=… takes a tensor or a graph, not {type(of).__name__}")
     if not tensor._wanted():
         raise RuntimeError(
-            "explain: the tensor requires no gradient, so no rule runs for it: set requires_grad on "
+            "explain: the tensor does not require a gradient, so no rule runs for it: set requires_grad on "
             "it, or on the tensors that it is computed from, outside no_grad()"
         )
     root = last_result_of(tensor) if of is None else of
@@ -83,7 +83,7 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
 
 def _number(graph: Graph, name: Variable | str) -> int:
     if not isinstance(name, str):
-        raise TypeError("explain: pass its name, as in explain('weight', of=graph): a graph keeps only names")
+        raise TypeError("explain: pass the tensor's name, as in explain('weight', of=graph): a graph keeps only names")
     numbers = [node.id for node in graph.nodes if node.name == name]
     if not numbers:
         hint = similar(name, dict.fromkeys(node.name for node in graph.nodes))

@@ -45,7 +45,7 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **k
     nodes = built("playback", loss_or_module, inputs, kwargs)
     if nodes.is_released():
         raise RuntimeError(
-            "playback: a backward() has freed this graph, and its numbers are gone. Call playback before it, "
+            "playback: backward() has freed this graph, so its numbers are gone. Call playback before it, "
             "pass retain_graph=True to it, or pass playback a module and its inputs (or a function that does "
             "not run backward itself)"
         )

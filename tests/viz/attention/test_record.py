@@ -213,8 +213,8 @@ def test_functions_of_queries_and_keys() -> None:
     assert np.allclose(view.weights()[0], expected[None], atol=1e-6) and view.kinds == ("encoder",)
     assert not q.requires_grad
     for model, message in (
-        (nn.Linear(D, D), "no attention ran in this Linear"),
-        (lambda x: x.softmax(-1), "no attention ran in <lambda>"),
+        (nn.Linear(D, D), "no attention was found in this Linear"),
+        (lambda x: x.softmax(-1), "no attention was found in <lambda>"),
     ):
         with pytest.raises(ValueError, match=message):
             attention(model, mg.randn(2, D))
