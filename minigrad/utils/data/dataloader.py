@@ -237,7 +237,7 @@ class _BaseDataLoaderIter:
         if length is not None and self._num_yielded > len(loader):  # for example, when each worker yields everything
             hint = " Each worker iterates over its own copy: use get_worker_info() to yield a different part in each."
             warn(
-                f"IterableDataset {loader.dataset!r} reports a length of {length} examples, or {len(loader)} "
+                f"IterableDataset {loader.dataset!r} reports {length} examples, or {len(loader)} "
                 f"batches, but {self._num_yielded} batches have been fetched.{hint if loader.num_workers else ''}"
             )
         return data

@@ -273,7 +273,7 @@ def test_tokens_of_a_model() -> None:
         attention(model, SOURCE, TARGET, tokens=list("abc"))
     with mg.no_grad():
         model.encoder[0].attention.query.weight[0, 0] = float("nan")
-    with pytest.raises(ValueError, match=r"Encoder self-attention: these are not.*are not finite"):
+    with pytest.raises(ValueError, match=r"Encoder self-attention: these are not.*contains non-finite"):
         attention(model, SOURCE, TARGET)
 
 
