@@ -177,7 +177,7 @@ class _StepDot(Dot):
         if not number:
             yield span("No backward yet", self.palette.ink, SIZE + 2)
             begin = _called(self.graph, self.graph.output)
-            yield self._row(f"Nothing has a gradient, which is not zero. Backward will begin at {begin}.")
+            yield self._row(f"There are no gradients yet, not even zeros. The backward pass will begin at {begin}.")
             return
         step = self.steps[number - 1]
         node = self.graph.nodes[step.node]
