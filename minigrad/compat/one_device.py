@@ -19,7 +19,7 @@ Devices = Sequence[Any]
 
 def _check_one(devices: Devices, what: str) -> None:
     if len(devices) != 1:
-        problem = f"{what} for {len(devices)} is not supported. Pass one device, or none"
+        problem = f"{what} for {len(devices)} devices is not supported. Pass one device, or none"
         raise NotImplementedError(f"minigrad computes on one device: {problem}")
 
 
