@@ -288,7 +288,7 @@ class Tensor(Methods["Tensor"]):
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. {remedy}")
         if self.array.dtype.kind == "V" or dt.is_kept(self.array.dtype):
             name = "BFloat16" if self.dtype is dt.bfloat16 else self.dtype.name.capitalize()
-            raise TypeError(f"Got unsupported ScalarType {name}: NumPy has no such numbers; use .float().numpy()")
+            raise TypeError(f"Got unsupported ScalarType {name}: NumPy has no such dtype; use .float().numpy()")
         return of(self.array).to_numpy(self.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

@@ -93,8 +93,7 @@ def _converted(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Op, tu
     other = for_complex(op)
     if other is None:
         raise NotImplementedError(
-            f"{op.name} is not implemented for complex tensors: take view_as_real(x), or x.real and x.imag, and "
-            f"compute with these"
+            f"{op.name} is not implemented for complex tensors: compute with view_as_real(x), or with x.real and x.imag"
         )
     return None if other is op else (other, args, None)
 
@@ -189,7 +188,7 @@ def _again(op: Op, args: tuple[Any, ...], arrays: list[Any], error: Exception) -
         raise NotImplementedError(f"{op.name} is not implemented for these dtypes (given {shapes})") from error
     if "could not be broadcast together" in str(error) and not isinstance(error, IndexError):
         misfit = _misfit([a.shape for a in arrays if hasattr(a, "shape")])
-        problem = misfit or "the shapes of the operands do not fit together"
+        problem = misfit or "the operands' shapes are incompatible"
         raise RuntimeError(f"{op.name}: {problem} (given {shapes})") from error
     kind = next((kind for kind in (IndexError, TypeError) if isinstance(error, kind)), RuntimeError)
     raise kind(f"{op.name}: {error} (given {shapes})") from error

@@ -16,15 +16,15 @@ def check_start(i: int, root: Any, gradient: Any) -> None:
     array = root.array
     if not root._wanted():
         raise RuntimeError(
-            "the tensor does not require grad and was made by no recorded op: there is nothing to "
-            "differentiate. Set requires_grad on its inputs, and compute it outside no_grad()"
+            "the tensor does not require grad and no recorded op created it, so there is nothing to "
+            "differentiate. Set requires_grad on its inputs and compute it outside no_grad()"
         )
     if gradient is None:
         text = "grad can be implicitly created only for scalar outputs"
         if array is None:
             raise RuntimeError(f"{text}: pass the gradient of an edge")
         if array.size != 1:
-            how = "reduce it first (.sum(), .mean()), or pass a gradient of its shape"
+            how = "reduce it first (.sum(), .mean()), or pass a gradient of the same shape"
             raise RuntimeError(f"{text}, and this tensor has shape {tuple(array.shape)}: {how}")
         if dt.kind_of(array) == "f":
             return
@@ -37,7 +37,7 @@ def check_start(i: int, root: Any, gradient: Any) -> None:
         shapes = [f"put[{i}] has a shape of {Size(x.shape)}" for x in (other, array)]
         raise RuntimeError(f"Mismatch in shape: grad_out{shapes[0]} and out{shapes[1]}.")
     if of(other).device_of(other) != (where := of(array).device_of(array)):
-        raise RuntimeError(f"the gradient must be on the device of the tensor, {where}: move it with .to('{where}')")
+        raise RuntimeError(f"the gradient must be on the tensor's device, {where}: move it with .to('{where}')")
     if {dt.kind_of(other), dt.kind_of(array)} == {"c", "f"}:
         same = f"grad_output[{i}] and output[{i}] are required to have the same dtype"
         raise RuntimeError(f"{same}: they have {dt.of(other)} and {dt.of(array)}")
@@ -65,7 +65,7 @@ def changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
 def no_rule(op: Op) -> RuntimeError:
     """The error for a gradient that reaches an op that has no rules."""
     rules = ", ".join(f"{name}=lambda g, …" for name in (*op.params, op.variadic) if name)
-    return RuntimeError(f"the op {op.name} has no gradient rule: give it one for each input, @op({rules})")
+    return RuntimeError(f"the op {op.name} has no gradient rule: define one for each input, @op({rules})")
 
 
 def described(node: Node) -> str:

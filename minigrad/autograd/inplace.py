@@ -128,7 +128,7 @@ def check_no_leaf(target: Viewing, name: str) -> None:
             kind = "a leaf Variable" if leaf is target else "a view of a leaf Variable"
             raise RuntimeError(
                 f"{kind} that requires grad is being used in an in-place operation ({name}_): its gradient "
-                f"would have no meaning. Change it under minigrad.no_grad(), or work on a copy (x.clone())"
+                f"would be meaningless. Change it under minigrad.no_grad(), or work on a copy (x.clone())"
             )
         leaf = leaf._parent
 
@@ -173,7 +173,7 @@ def rebase(target: Viewing, result: Any) -> None:
     is_strided = view.name == "as_strided" or (base._view is not None and base._view[0].name == "as_strided")
     if is_strided or repeats(target.array):
         raise RuntimeError(
-            f"{view.name}: elements of the tensor share memory, and the change has no gradient: clone() it"
+            f"{view.name}: elements of the tensor share memory, so the change has no gradient: clone() it first"
         )
     mask = (1 if base._needs else 0) | (2 if result._needs else 0)
     change, rest = (assign_view, (view, args, slot)) if index is None else (put, (index,))

@@ -188,7 +188,7 @@ def _wrong_value(parameter: Parameter, value: Any) -> str | None:
         if not is_right and not (numbers and hasattr(each, "__float__")):
             right = "a Tensor or a number" if numbers else "Tensors" if several else "Tensor"
             kind = type(each).__name__
-            return f"{right}, not {kind}" + (": from_numpy(array) makes it one" if kind == "ndarray" else "")
+            return f"{right}, not {kind}" + (": convert it with from_numpy(array)" if kind == "ndarray" else "")
     return None
 
 

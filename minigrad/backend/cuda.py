@@ -111,14 +111,14 @@ def why_not() -> str:
     except ImportError as error:
         return f"CuPy cannot be imported ({error}): {_install()}"
     except RuntimeError as error:  # CUDARuntimeError: no driver, or one older than this CuPy's CUDA
-        return f"CuPy finds no usable NVIDIA driver ({error}): {_install()}"
-    return "" if count else "CuPy finds no NVIDIA GPU: see `nvidia-smi` and CUDA_VISIBLE_DEVICES"
+        return f"CuPy cannot find a usable NVIDIA driver ({error}): {_install()}"
+    return "" if count else "CuPy cannot find an NVIDIA GPU: see `nvidia-smi` and CUDA_VISIBLE_DEVICES"
 
 
 def load() -> CupyBackend:
     """The backend of this machine's GPUs. Raises RuntimeError, with advice: CuPy, a driver or a GPU is missing."""
     if why_not():
-        raise RuntimeError(f"the device 'cuda' cannot be used. {why_not()}")
+        raise RuntimeError(f"the 'cuda' device cannot be used. {why_not()}")
     cupy = importlib.import_module("cupy")
     cublas.allow_tf32(cublas.is_tf32_allowed(), cupy)
     return CupyBackend(cupy)

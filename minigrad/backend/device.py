@@ -43,7 +43,7 @@ class Device:
         if not is_type or (colon and not re.fullmatch(r"\d{1,9}", number)) or (colon and index is not None):
             names = ", ".join(repr(name) for name in sorted(_TYPES))
             text = repr(type[:60]) if isinstance(type, str) else f"an object of type {type.__class__.__name__}"
-            raise RuntimeError(f"{text} is not a device: expected one of {names}, or a GPU by number as 'cuda:0'")
+            raise RuntimeError(f"{text} is not a device: expected one of {names}, or a numbered GPU such as 'cuda:0'")
         self.type = kind
         self.index = int(number) if colon else index
 

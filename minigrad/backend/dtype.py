@@ -63,7 +63,7 @@ class DType:
 
     def refused_on(self, device_type: str) -> TypeError:
         """The error for an array of this format on a device whose library lacks it."""
-        return TypeError(f"there are no {self.name} tensors on {device_type!r}: use float16 or float32 there")
+        return TypeError(f"{self.name} tensors are not supported on {device_type!r}: use float16 or float32")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (named, (self.name,))
@@ -88,7 +88,7 @@ class ExtraDType(DType):
             from .extras import how_to_install
 
             command = how_to_install("ml_dtypes")
-            raise TypeError(f"{self.name} tensors need the package ml_dtypes: {command}, or use float32") from None
+            raise TypeError(f"{self.name} tensors need the ml_dtypes package: {command}, or use float32") from None
         return _PAIRS if self is float4_e2m1fn_x2 else np.dtype(getattr(ml_dtypes, self.name))
 
     @property

@@ -83,7 +83,7 @@ class MetaArray(NDArrayOperatorsMixin):
         if not any(isinstance(part, (MetaArray, np.ndarray, list)) for part in parts):
             return _view(self._like[(*parts, ...) if Ellipsis not in parts else parts], self)
         if any(getattr(part, "dtype", None) == np.bool_ for part in parts):
-            raise NotImplementedError("how many elements a mask selects is unknown on the device 'meta': no data!")
+            raise NotImplementedError("how many elements a mask selects is unknown on the 'meta' device: no data!")
         return _call(np.ndarray.__getitem__, False, (self, parts), {})
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -198,7 +198,7 @@ def _repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
 
 
 def _refuse(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    raise NotImplementedError(f"the shape of {name}'s result depends on values, which 'meta' does not have: no data!")
+    raise NotImplementedError(f"the shape of {name}'s result depends on values, which meta tensors lack: no data!")
 
 
 def _show(function: Any, x: MetaArray, *args: Any, **kwargs: Any) -> Any:

@@ -89,7 +89,7 @@ class Generator:
         """Restart the stream from ``seed`` (64 bits, signed or unsigned, of which 32 count, as in PyTorch). Raises
         ValueError: the seed has more bits."""
         if not -(1 << 63) <= int(seed) < 1 << 64:
-            raise ValueError(f"a seed has 64 bits, and {seed} has more")
+            raise ValueError(f"a seed must fit into 64 bits, but {seed} does not")
         self._streams = _Streams(int(seed) % (1 << 64))
         return self
 
@@ -116,10 +116,10 @@ class Generator:
         state."""
         data = np.asarray(getattr(new_state, "array", new_state), np.uint8).tobytes()
         if len(data) not in (_PYTORCH_BYTES, _PYTORCH_BYTES + 32):
-            raise RuntimeError(f"a generator's state has {_PYTORCH_BYTES} bytes or 32 more, not {len(data)}")
+            raise RuntimeError(f"a generator state must have {_PYTORCH_BYTES} bytes or 32 more, not {len(data)}")
         seed, _, _, position = struct.unpack_from("<QiiQ", data)
         if position > 624:  # NumPy would read past the end of its words
-            raise RuntimeError(f"a generator's state has a position up to 624, not {position}")
+            raise RuntimeError(f"the position in a generator state can be at most 624, not {position}")
         _, spare, _, is_valid = struct.unpack_from("<dddi", data, 24 + 624 * 8)
         streams = _Streams(seed)
         key = np.frombuffer(data, "<u8", 624, 24).astype(np.uint32)

@@ -83,7 +83,7 @@ def for_device(device: Device) -> Backend:
     backend = _by_device.get(device.type)
     if backend is None:
         if device.type not in ("cuda", "meta"):
-            raise RuntimeError(f"there are no {device.type!r} tensors in minigrad: use 'cpu' or 'cuda'")
+            raise RuntimeError(f"minigrad does not support {device.type!r} tensors: use 'cpu' or 'cuda'")
         backend = import_module(f"{__package__}.{device.type}").load()
         register(backend)
     return backend

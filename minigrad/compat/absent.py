@@ -16,59 +16,59 @@ from ..extension import PACKAGE, ModuleWithoutFile
 
 # A row: a reason, and names; continuation lines are indented.
 _TABLE = """
-8-bit floats are stored, not multiplied; use float16 or float32 | _scaled_mm nn.functional.ScalingType
+8-bit floats can be stored but not multiplied; use float16 or float32 | _scaled_mm nn.functional.ScalingType
     nn.functional.scaled_mm
-NumPy has no such numbers; use complex64 | chalf complex32
-call cuda.synchronize() and time.perf_counter() | cuda.Event
-give scaled_dot_product_attention a mask, or is_causal=True | nn.attention.bias
+NumPy has no such dtype; use complex64 | chalf complex32
+use cuda.synchronize() and time.perf_counter() | cuda.Event
+pass scaled_dot_product_attention a mask or is_causal=True | nn.attention.bias
 it runs code from the network; copy the model's code and load its weights | hub.help hub.list hub.load
-sizes are never symbolic: shapes hold ints | SymBool SymFloat SymInt sym_ite sym_sum
-nothing is quantised; use float16 or float32 | _make_per_tensor_quantized_tensor ao backends.quantized nn.intrinsic
+sizes are always ints, never symbolic | SymBool SymFloat SymInt sym_ite sym_sum
+there is no quantisation; use float16 or float32 | _make_per_tensor_quantized_tensor ao backends.quantized nn.intrinsic
     nn.qat nn.quantizable nn.quantized qint* quantization quantize* quint* uint1 uint2 uint3 uint4 uint5 uint6 uint7
-nothing is recorded or compiled; the function itself is called | _custom_ops _dynamo.* _functorch* _higher_order_ops*
+functions are called directly, not recorded or compiled | _custom_ops _dynamo.* _functorch* _higher_order_ops*
     _inductor* _prims* _refs* _subclasses* _guards _ops compiler.OptimizedModule compiler._* compiler.eval_frame
     compiler.load_compiled_function fx.* utils._sympy
-nothing records a program; change the module itself | fx.Graph fx.GraphModule fx.Node fx.Proxy fx.Tracer
+programs are not recorded; change the module itself | fx.Graph fx.GraphModule fx.Node fx.Proxy fx.Tracer
     fx.symbolic_trace
-nothing records a program; save the state dict with minigrad.save | export.Dim export.ExportedProgram export._*
+programs are not recorded; save the state dict with minigrad.save | export.Dim export.ExportedProgram export._*
     export.decomp_utils export.export export.load export.save
-nothing records a program; save the state dict, which PyTorch loads, and export from there | onnx.*
-nothing records a program; use the public functions | _C.Block _C.Graph _C.Node _C.Value
+programs are not recorded; save the state dict, load it in PyTorch, and export from there | onnx.*
+programs are not recorded; use the public functions | _C.Block _C.Graph _C.Node _C.Value
 pad the sequences: nn.utils.rnn.pad_sequence | _nested_* jagged nested
 tensors share NumPy's memory; use x.numpy() or x.data_ptr() | *Storage StorageBase
 there are no CUDA graphs; call the function itself | cuda.CUDAGraph cuda.graph cuda.graph_pool_handle cuda.graphs
     cuda.make_graphed_callables
 there are no other streams; CuPy's current stream is used | cuda.ExternalStream cuda.Stream cuda.StreamContext
     cuda.current_stream cuda.default_stream cuda.stream
-there are no scripts; functions and modules stay Python | ScriptFunction jit.ScriptFunction jit.annotations jit._*
-there are no scripts; load a state dict into the module's class | jit.load
-there are no scripts; save the state dict with minigrad.save | jit.save
+there is no TorchScript; functions and modules stay Python | ScriptFunction jit.ScriptFunction jit.annotations jit._*
+there is no TorchScript; load a state dict into the module's class | jit.load
+there is no TorchScript; save the state dict with minigrad.save | jit.save
 there are no sparse tensors; use dense ones | Tensor.coalesce Tensor.sparse* Tensor.to_sparse* _convert_indices_*
     _segment_reduce cuda.sparse dsmm sparse*
 there is no C++ library behind minigrad | classes
 there is no C++ library behind minigrad; use the public functions | _C.* PyTorchFile* TensorType
-these devices do not exist here; use cpu or cuda | mps.get_rng_state mps.recommended_max_memory mps.set_rng_state
+these devices are not supported; use cpu or cuda | mps.get_rng_state mps.recommended_max_memory mps.set_rng_state
     xpu.*_rng_state* xpu.Stream xpu.current_device xpu.current_stream xpu.device xpu.get_device_*
     xpu.is_current_stream_capturing xpu.max_memory_allocated xpu.mem_get_info xpu.reset_peak_memory_stats xpu.set_device
-each rank has all parameters; use nn.parallel.DistributedDataParallel, and share an optimiser's state by
+each rank has all parameters; use nn.parallel.DistributedDataParallel, and shard the optimiser's state with
     distributed.optim.ZeroRedundancyOptimizer | distributed._composable distributed.fsdp
-each rank has all tensors whole; use nn.parallel.DistributedDataParallel, or distributed.all_gather |
+each rank has whole tensors; use nn.parallel.DistributedDataParallel, or distributed.all_gather |
     distributed._tensor distributed.tensor.*
 each rank has all layers; use nn.parallel.DistributedDataParallel, or distributed.send and recv | distributed.pipeline
     distributed.pipelining
-there are no device meshes; make groups with distributed.new_group | distributed.DeviceMesh distributed.device_mesh
+there are no device meshes; create groups with distributed.new_group | distributed.DeviceMesh distributed.device_mesh
     distributed.init_device_mesh
-MPI connects ranks, without a store; for objects use distributed.broadcast_object_list and the like |
+MPI connects the ranks, without a store; for objects use distributed.broadcast_object_list or similar |
     distributed.*Store distributed.*rendezvous*
 a job ends with the first rank that fails; start it with python -m minigrad.run | distributed.elastic.*
     distributed.launcher
-all ranks have the same state; save it on one with minigrad.save, load it on all | distributed.checkpoint
-no rank calls functions of another; use distributed.send and recv, or objects: all_gather_object | distributed.rpc.RRef
+all ranks have the same state; save it on one with minigrad.save, and load it on all | distributed.checkpoint
+ranks cannot call each other's functions; use distributed.send and recv, or all_gather_object | distributed.rpc.RRef
     distributed.rpc.init_rpc distributed.rpc.remote distributed.rpc.rpc_async distributed.rpc.rpc_sync
     distributed.rpc.shutdown
 use DistributedDataParallel.register_comm_hook with a hook from default_hooks, or your own | distributed.algorithms.*
 use distributed.optim.ZeroRedundancyOptimizer, or the optimiser itself | distributed.optim.*
-use distributed, with the backend nccl | cuda.nccl
+use distributed with the nccl backend | cuda.nccl
 use nn.parallel.DistributedDataParallel | distributed.Logger distributed.Reducer
 use the public functions of distributed | distributed.ProcessGroup* distributed._*
 use cupyx.profiler.time_range | cuda.nvtx
@@ -88,9 +88,9 @@ use scatter_reduce | segment_reduce
 use scipy.stats.qmc | quasirandom
 use the layer: nn.LSTM, nn.GRU, nn.RNN or their cells | gru* lstm* rnn_relu* rnn_tanh*
 use utils.tensorboard | monitor
-write an autograd.Function; write a CUDA kernel with cupy.RawKernel | utils.cpp_extension
-write if | cond
-write while | while_loop
+write an autograd.Function, or a CUDA kernel with cupy.RawKernel | utils.cpp_extension
+use an if statement | cond
+use a while loop | while_loop
 """
 
 

@@ -141,8 +141,8 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     real = before.get("torch", minigrad) is not minigrad
     if real and not replace:
         raise RuntimeError(
-            "PyTorch is already imported, and tensors of the two cannot be mixed: call as_torch() before "
-            "anything imports torch, or put PyTorch aside with `with as_torch(replace=True):`"
+            "PyTorch is already imported, and its tensors cannot be mixed with minigrad's: call as_torch() before "
+            "anything imports torch, or replace PyTorch with `with as_torch(replace=True):`"
         )
     if not os.environ.keys().isdisjoint(RANKS_OF_MPI):
         from .distributed import tell_rank

@@ -33,7 +33,7 @@ class Anomalies(Observer):
             flaw = _flaw(r.array)
             if flaw and not any(_brings(flaw, a) for a in args):
                 raise RuntimeError(
-                    f"{op.name} at {spelled(node.place)} made the first {flaw}, in a result of shape "
+                    f"{op.name} at {spelled(node.place)} produced the first {flaw}, in a result of shape "
                     f"{tuple(r.array.shape)}"
                 )
 

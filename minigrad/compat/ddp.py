@@ -277,10 +277,10 @@ class Reducer(Observer):
             names = [self.names[number] for number in unused]
             text = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
             raise RuntimeError(
-                f"Expected to have finished reduction, but the loss does not depend on {text}. Every rank must give a "
-                "gradient for every parameter: pass find_unused_parameters=True to DistributedDataParallel if a "
-                "forward pass may leave some out, set requires_grad=False on unused ones, and compute "
-                "the loss from the output of forward"
+                f"Expected to have finished reduction, but the loss does not depend on {text}. Every rank must produce "
+                "a gradient for every parameter: pass find_unused_parameters=True to DistributedDataParallel if a "
+                "forward pass may not use all parameters, set requires_grad=False on those that are never used, and "
+                "compute the loss from the output of forward"
             )
         self._spans, self._is_reduced, self._error = [True], False, sys.exc_info()[1]
         self.buckets.begin()

@@ -46,7 +46,7 @@ def new_subgroups_by_enumeration(
     all. All ranks of the world must call it. Raises ValueError for no lists, or for a rank in two of them."""
     ranks = [rank for each in ranks_per_subgroup_list for rank in each]
     if not ranks or len(set(ranks)) < len(ranks):
-        raise ValueError(f"groups need different ranks, not {[*map(list, ranks_per_subgroup_list)]}")
+        raise ValueError(f"subgroups must be disjoint and not empty, but got {[*map(list, ranks_per_subgroup_list)]}")
     groups = [new_group(each, *options, **kwargs) for each in ranks_per_subgroup_list]
     own = (group for group in groups if not is_outside(group))
     return next(own, GroupMember.NON_GROUP_MEMBER), groups

@@ -135,7 +135,7 @@ class _Run:
         selection = args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in argnums)
         leaves, self.inputs_form = tree_flatten(selection)
         if wrong := [leaf for leaf in leaves if not isinstance(leaf, Tensor)]:
-            raise RuntimeError(f"func: derivatives are for tensors, not {type(wrong[0]).__name__}")
+            raise RuntimeError(f"func: only tensors can be differentiated, not {type(wrong[0]).__name__}")
         recording = is_grad_enabled()
         with enable_grad():  # a copy's graph continues into its input's graph, if it has one
             self.inputs = [
@@ -197,7 +197,7 @@ def vmap(
         dims = _dims_of(args, in_dims)
         counts = {x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None}
         if len(counts) != 1:
-            reason = "none of the arguments is sliced" if not counts else f"they are {sorted(counts)}"
+            reason = "no argument is mapped" if not counts else f"they are {sorted(counts)}"
             raise ValueError(f"vmap: the mapped axes must have equal sizes: {reason}")
         rows, results_form = [], None
         state = get_rng_state()
@@ -224,7 +224,7 @@ def _dims_of(tree: Any, dims: Dims) -> list[int | None]:
     elif isinstance(tree, (tuple, list)) and isinstance(dims, (tuple, list)) and len(tree) == len(dims):
         parts = list(zip(tree, dims, strict=True))
     if not parts:
-        raise ValueError(f"vmap: in_dims {dims!r} do not have the structure of the arguments")
+        raise ValueError(f"vmap: the structure of in_dims, {dims!r}, does not match the arguments")
     return [d for part, its_dims in parts for d in _dims_of(part, its_dims)]
 
 

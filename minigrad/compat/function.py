@@ -131,7 +131,7 @@ class Function:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(
-            f"a Function is not instantiated: make forward and backward static methods, and call "
+            f"a Function must not be instantiated: make forward and backward static methods, and call "
             f"{type(self).__name__}.apply(...)"
         )
 

@@ -129,7 +129,7 @@ class _Call:
 
     def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
         if strict:
-            raise NotImplementedError(f"{name}: strict=True is not supported; an unused input has zero gradients")
+            raise NotImplementedError(f"{name}: strict=True is not supported; the gradients of unused inputs are 0")
         self.name, self.create = name, create
         points, self.several = _as_tuple(inputs, "inputs", name)
         self.inputs = tuple(

@@ -188,7 +188,7 @@ class SavedTensor:
 
     def __init__(self, *args: Any) -> None:
         if not args:
-            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden: ask a node for one")
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden: get one from a node")
         self._node, self._place = args
 
     def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:

@@ -116,7 +116,7 @@ class Join:
                 raise RuntimeError(_EXHAUSTED)
             is_last, steps = False, steps + 1
             if steps == 1000:
-                warn(f"rank {self._group.rank()} has followed the others for 1000 steps: their inputs are very uneven")
+                warn(f"rank {self._group.rank()} ran out of inputs 1000 steps ago: the ranks' inputs are very uneven")
             for hook in self._join_hooks:
                 hook.main_hook()
         for hook in self._join_hooks:

@@ -114,7 +114,7 @@ def _op(name: Any) -> CustomOpDef:
         return name
     match = re.match(r"([\w.]+)::(\w+)", name)
     if not match:
-        raise ValueError(f"{name!r} is not an operator's name: expected 'namespace::name'")
+        raise ValueError(f"{name!r} is not an operator name: expected 'namespace::name'")
     return _OPS.setdefault(match[0], CustomOpDef(match[1], match[2]))
 
 

@@ -19,7 +19,7 @@ Devices = Sequence[Any]
 
 def _check_one(devices: Devices, what: str) -> None:
     if len(devices) != 1:
-        problem = f"there is no {what} for {len(devices)}. Pass one device, or none"
+        problem = f"{what} for {len(devices)} devices is not supported. Pass one device, or none"
         raise NotImplementedError(f"minigrad computes on one device: {problem}")
 
 
@@ -66,7 +66,7 @@ def parallel_apply(
 ) -> list[Any]:
     """Call each module with its own inputs, one after another."""
     if len(modules) != len(inputs):
-        raise AssertionError(f"{len(modules)} modules, but {len(inputs)} inputs")
+        raise AssertionError(f"got {len(modules)} modules, but {len(inputs)} inputs")
     calls = zip(modules, inputs, kwargs_tup or [None] * len(modules), strict=True)
     return [call(*(x if isinstance(x, (list, tuple)) else (x,)), **(kwargs or {})) for call, x, kwargs in calls]
 

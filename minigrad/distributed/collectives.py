@@ -40,9 +40,9 @@ def inside(group: Group, call: str = "", *tensors: Any) -> ProcessGroup | None:
 def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
     """A rank's number in the group, given its number in the world or in the group; 0 by default."""
     if rank is not None and number is not None:
-        raise ValueError(f"give {what} or group_{what}, not both")
+        raise ValueError(f"pass {what} or group_{what}, not both")
     if number is not None and not 0 <= number < g.size():
-        raise ValueError(f"group_{what} is {number}, in a group of {g.size()}")
+        raise ValueError(f"group_{what} is {number}, but the group has {g.size()} ranks")
     return (number or 0) if rank is None else g.number_of(rank)
 
 
@@ -221,12 +221,12 @@ def _rows(
     TypeError without tensors; ValueError unless there is one per rank, matching ``like``, or off the ``root``."""
     if root is not None and g.number != root:
         if tensors:
-            raise ValueError(f"only rank {g.ranks[root]} takes {what}; pass none on the others")
+            raise ValueError(f"only rank {g.ranks[root]} takes {what}: omit it on the others")
         return None
     _check_list([] if tensors is None else tensors, g, what)
     arrays = [tensor.array for tensor in tensors or ()]
     if any(array.shape != arrays[0].shape or array.dtype != arrays[0].dtype for array in arrays):
-        raise ValueError(f"the tensors of {what} must have one shape and dtype")
+        raise ValueError(f"the tensors in {what} must have the same shape and dtype")
     rows: Tensor = wrap(xp(arrays[0]).empty((len(arrays), *arrays[0].shape), arrays[0].dtype))
     _check_parts(rows, like, g, what, "the tensor")
     for i, array in enumerate(arrays if filled else ()):
@@ -238,27 +238,27 @@ def _check_list(tensors: Any, g: ProcessGroup, what: str) -> None:
     if not isinstance(tensors, (list, tuple)) or not all(isinstance(t, Tensor) for t in tensors):
         raise TypeError(f"{what} must be a list of tensors")
     if len(tensors) != g.size():
-        raise ValueError(f"{what} must hold a tensor for each of {g.size()} ranks, and holds {len(tensors)}")
+        raise ValueError(f"{what} must have a tensor for each of {g.size()} ranks, but has {len(tensors)}")
 
 
 def _check_parts(whole: Tensor, part: Tensor, g: ProcessGroup, one: str, other: str) -> None:
     if whole.array.size != part.array.size * g.size() or whole.array.dtype != part.array.dtype:
         kinds = [f"{dt.of(t.array).name} of shape {tuple(t.array.shape)}" for t in (whole, part)]
-        kinds_text = f"{one} is {kinds[0]}, {other} {kinds[1]}"
-        raise ValueError(f"{one} must hold {g.size()} times the elements of {other}, of its dtype: {kinds_text}")
+        kinds_text = f"{one} is {kinds[0]}, and {other} {kinds[1]}"
+        raise ValueError(f"{one} must have {g.size()} times the elements of {other}, and its dtype: {kinds_text}")
 
 
 def _check_dtype(call: str, *tensors: Tensor) -> None:
     kinds = sorted({dt.of(tensor.array).name for tensor in tensors})
     if len(kinds) > 1:
-        raise ValueError(f"{call} takes tensors of one dtype, not {' and '.join(kinds)}")
+        raise ValueError(f"{call} needs tensors of the same dtype, not {' and '.join(kinds)}")
 
 
 def _elements(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> list[int]:
     rows = tensor.array.shape[0] if tensor.array.ndim else 0
     counts = [rows // g.size()] * g.size() if sizes is None else list(sizes)
     if len(counts) != g.size() or sum(counts) != rows or min(counts) < 0:
-        raise ValueError(f"{rows} rows cannot be cut into parts of {counts} for {g.size()} ranks")
+        raise ValueError(f"{rows} rows cannot be split into parts of {counts} for {g.size()} ranks")
     return [count * (tensor.array.size // max(rows, 1)) for count in counts]
 
 
@@ -314,7 +314,7 @@ def _reduction(op: Any, tensor: Tensor) -> str:
         or (tensor.array.dtype.itemsize == 1 and kind not in "iub")
     )
     if is_missing:
-        raise RuntimeError(f"there is no reduction {op.name} of {dt.of(tensor.array).name}")
+        raise RuntimeError(f"{op.name} does not support {dt.of(tensor.array).name}")
     return OF_BOOLS.get(name, name) if kind == "b" else "sum" if name == "avg" else str(name)
 
 

@@ -113,7 +113,7 @@ class ProcessGroup:
             calls.setdefault(theirs, []).append(rank)
         if len(calls) > 1:
             parts = [f"rank{'s' * (len(who) > 1)} {', '.join(map(str, who))}: {what}" for what, who in calls.items()]
-            raise RuntimeError(f"the ranks do not make the same call. {'; '.join(parts)}")
+            raise RuntimeError(f"the ranks made different calls. {'; '.join(parts)}")
 
     def number_of(self, rank: int) -> int:
         """The number in the group of a rank of the world. Raises ValueError: it is not in the group."""
@@ -183,7 +183,7 @@ def init_process_group(
     if group.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")
     if store is not None or pg_options is not None:
-        raise NotImplementedError("init_process_group takes no store and no pg_options: MPI connects the ranks")
+        raise NotImplementedError("init_process_group does not accept store or pg_options: MPI connects the ranks")
     if not (init_method or "env://").startswith(("env://", "tcp://", "file://")):
         raise ValueError(f"init_method must begin with env://, tcp:// or file://, not {init_method!r}")
     name = _checked(backend)
@@ -204,7 +204,7 @@ def _checked(backend: str | None) -> str:
     name = "cpu:gloo,cuda:nccl" if backend is None else str(backend).lower()
     for part in name.split(","):
         if part.rpartition(":")[2] not in BACKENDS:
-            raise ValueError(f"Invalid backend: {backend!r}. Choose from {', '.join(BACKENDS)}; gloo is MPI here")
+            raise ValueError(f"Invalid backend: {backend!r}. Choose from {', '.join(BACKENDS)}; gloo uses MPI here")
     return name
 
 
@@ -217,7 +217,7 @@ def _watch() -> None:
         if is_of_first(error):  # rank 0 shows it, and ends all ranks
             time.sleep(GRACE)
         else:
-            print(f"minigrad: rank {rank} ends with an error:", file=sys.stderr)
+            print(f"minigrad: rank {rank} failed with an error:", file=sys.stderr)
             before(kind, error, traceback)
         report(error)
 
@@ -313,7 +313,7 @@ def new_group(
     listed = list(world.ranks if ranks is None else ranks)
     members = sorted(listed) if sort_ranks else listed
     if len(set(members)) < len(members) or not members or not set(members) <= set(world.ranks):
-        raise ValueError(f"a group needs different ranks, from 0 to {world.size() - 1}, not {list(ranks or [])}")
+        raise ValueError(f"a group's ranks must be distinct, from 0 to {world.size() - 1}, not {list(ranks or [])}")
     is_inside = world.number in members
     comm = None
     if world.comm is not None and not use_local_synchronization:

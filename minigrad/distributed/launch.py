@@ -59,7 +59,7 @@ def find_place(rank: int = -1, size: int = -1, environment: Mapping[str, str] = 
             f"{there.size}: leave both arguments out"
         )
     if not 0 <= own < count:
-        raise ValueError(f"there is no rank {own} in a world of {count}: ranks are 0 to {count - 1}")
+        raise ValueError(f"there is no rank {own} in a world of size {count}: ranks range from 0 to {count - 1}")
     return there._replace(rank=own, size=count)
 
 
@@ -67,20 +67,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, by default with the process's arguments. Returns only if the command cannot start."""
     p = argparse.ArgumentParser(
         prog="python -m minigrad.run",
-        description="Start a program as several ranks on this machine, by mpiexec.",
+        description="Run a program as several ranks on this machine, with mpiexec.",
         epilog="Example: python -m minigrad.run -n 4 train.py --lr 0.001",
     )
     p.add_argument("-n", "--nproc-per-node", "--nproc_per_node", type=int, default=cores(),
-                   help="ranks (default: the CPUs)")  # fmt: skip
+                   help="number of ranks (default: number of CPUs)")  # fmt: skip
     p.add_argument("--standalone", action="store_true", help=argparse.SUPPRESS)  # torchrun's word for one machine
-    p.add_argument("-m", "--module", action="store_true", help="program is the name of a module")
-    p.add_argument("program", help="a Python file, or with -m a module")
-    p.add_argument("arguments", nargs=argparse.REMAINDER, help="of the program")
+    p.add_argument("-m", "--module", action="store_true", help="run a module instead of a file")
+    p.add_argument("program", help="a Python file, or a module name with -m")
+    p.add_argument("arguments", nargs=argparse.REMAINDER, help="passed to the program")
     options = p.parse_args(arguments)
     if not 0 < options.nproc_per_node < 10_000:
-        p.error(f"-n is {options.nproc_per_node}: 1 to 9,999 ranks are possible")
+        p.error(f"-n must be from 1 to 9,999, not {options.nproc_per_node}")
     if not options.module and not os.path.exists(options.program):
-        p.error(f"there is no file {options.program}")
+        p.error(f"file not found: {options.program}")
     words = [*(["-m"] if options.module else []), options.program, *options.arguments]
     try:
         start([sys.executable, "-m", "mpi4py", *words], options.nproc_per_node)  # mpi4py: sys.exit ends all ranks
@@ -99,7 +99,7 @@ def command(words: Sequence[str], ranks: int) -> list[str]:
     own = Path(sys.prefix) / "bin" / "mpiexec"
     mpiexec = str(own) if own.exists() else shutil.which("mpiexec")
     if mpiexec is None:
-        raise ImportError(f"several ranks need mpiexec: {how_to_install('mpi4py', 'mpich')}")
+        raise ImportError(f"running several ranks requires mpiexec: {how_to_install('mpi4py', 'mpich')}")
     every = {"WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks, "GROUP_RANK": 0, "TORCHELASTIC_RUN_ID": "minigrad"}
     every |= {"MASTER_ADDR": "localhost", "MASTER_PORT": os.environ.get("MASTER_PORT") or 29500, "PYTHONUNBUFFERED": 1}
     every |= {TERMINAL: 1} if sys.stderr is not None and sys.stderr.isatty() else {}

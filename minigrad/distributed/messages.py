@@ -62,7 +62,7 @@ def peer_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
     """Another rank's number in the group; see ``root_of``. Raises ValueError if neither is given, or for this rank."""
     peer = root_of(g, rank, number, what)
     if rank is None and number is None:
-        raise ValueError(f"give {what} or group_{what}")
+        raise ValueError(f"pass {what} or group_{what}")
     if peer == g.number:
         raise ValueError("a rank cannot send to itself")
     return peer
@@ -70,7 +70,7 @@ def peer_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
 
 def _check(tag: int) -> None:
     if not 0 <= tag < MOST_TAG:
-        raise ValueError(f"a tag is a number from 0 to {MOST_TAG - 1}, not {tag}")
+        raise ValueError(f"a tag must be a number from 0 to {MOST_TAG - 1}, not {tag}")
 
 
 @dataclass(eq=False)

@@ -30,7 +30,7 @@ def load() -> Any:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         install = how_to_install("mpi4py", "mpich")
-        raise ImportError(f"several ranks need an MPI ({error}): {install}", name="mpi4py") from error
+        raise ImportError(f"running several ranks requires MPI ({error}): {install}", name="mpi4py") from error
     return MPI
 
 
@@ -42,7 +42,7 @@ def connect(place: Place) -> Any:
         version = " ".join(load().Get_library_version().split(",")[0].split()[:3])
         raise RuntimeError(
             f"this is rank {place.rank} of {place.size}, but {version} has started {world.size} process(es): start the "
-            "ranks with python -m minigrad.run, or with the mpiexec of that MPI"
+            "ranks with python -m minigrad.run, or with that MPI's own mpiexec"
         )
     world.Barrier()
     with suppress(OSError):  # MPICH's shared memory: all ranks have mapped it, and a killed job would leave the files

@@ -56,7 +56,7 @@ class Nccl:
         self._nccl = import_module(f"{cupy.__name__}.cuda.nccl")  # CuPy does not import it by itself
         if not self._nccl.available:
             install = how_to_install("nvidia-nccl-cu12")
-            what = "CuPy finds no NCCL, which carries tensors between GPUs (for CUDA 13 it is nvidia-nccl-cu13)"
+            what = "CuPy cannot find NCCL, which transfers tensors between GPUs (nvidia-nccl-cu13 for CUDA 13)"
             raise ImportError(f"{what}: {install}", name="cupy.cuda.nccl")
         self._cupy, self._mpi = cupy, comm
         self.rank: int = 0 if comm is None else comm.rank
@@ -188,7 +188,7 @@ class Nccl:
         """The number of a reduction. Raises RuntimeError if NCCL does not support it."""
         kind = array.dtype
         if op not in OPS or not (kind.name in DTYPES or (kind.kind == "c" and op == "sum")):
-            text = f"NCCL has no reduction {op!r} of {kind.name}"
+            text = f"NCCL does not support {op!r} of {kind.name}"
             raise RuntimeError(f"{text}: move the tensor to the CPU, where MPI reduces it, or convert it")
         return int(getattr(self._nccl, f"NCCL_{op.upper()}"))
 

@@ -30,7 +30,7 @@ def broadcast_object_list(
     root = root_of(g, src, group_src, "src")
     arrived = _together(g).bcast(object_list, root)
     if len(arrived) != len(object_list):
-        raise RuntimeError(f"rank {g.ranks[root]} broadcasts {len(arrived)} objects, this list has {len(object_list)}")
+        raise RuntimeError(f"rank {g.ranks[root]} sends {len(arrived)} objects, but this list has {len(object_list)}")
     object_list[:] = arrived
 
 
@@ -51,7 +51,7 @@ def gather_object(
         return
     root = root_of(g, dst, group_dst, "dst")
     if g.number == root:
-        _check(object_gather_list, g, "object_gather_list, on the rank dst,")
+        _check(object_gather_list, g, "object_gather_list on rank dst")
     objects = _together(g).gather(obj, root)
     if g.number == root and object_gather_list is not None:
         object_gather_list[:] = objects

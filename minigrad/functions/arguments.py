@@ -69,7 +69,7 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         text = " and ".join(str(list(shape)) for shape in shapes)
-        raise RuntimeError(f"tensors of shapes {text} cannot be broadcast to one shape") from None
+        raise RuntimeError(f"tensors of shapes {text} cannot be broadcast to a common shape") from None
 
 
 def operand(other: Any, like: Variable) -> Any:

@@ -499,7 +499,7 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
     index = index_of(input, key)
     if values.array.dtype != input.array.dtype:
         goal, source = dt.of(input.array), dt.of(values.array)
-        raise RuntimeError(f"index_put: expected values of dtype {goal}, as the tensor has, not {source}")
+        raise RuntimeError(f"index_put: expected values of the tensor's dtype, {goal}, not {source}")
     _check(input, index)
     shape = input.array[index].shape
     is_one = not values.array.ndim and len(index) == input.array.ndim  # it is added at each index
@@ -515,7 +515,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     where = mask.expand(common_shape(mask.array.shape, input.array.shape))
     count = int(where.array.sum())
     if count > source.array.size:
-        raise RuntimeError(f"masked_scatter: the mask has {count} True elements, the source only {source.array.size}")
+        raise RuntimeError(f"masked_scatter: the mask has {count} True elements, but source only {source.array.size}")
     out = input.expand(where.array.shape).clone()
     setitem(out, where, source.reshape(-1)[:count])
     return out

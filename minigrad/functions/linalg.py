@@ -149,7 +149,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     for letter, n in pairs:
         length = lengths.setdefault(letter, n)
         if 1 not in (length, n) and length != n:
-            raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has length {length} and {n}")
+            raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has lengths {length} and {n}")
         lengths[letter] = n if length == 1 else length
     for n, term in enumerate(terms):
         shape = tuple(lengths[c] for c in term)
@@ -198,7 +198,7 @@ def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
     result = result.replace("...", ellipsis)
     unknown = set(result) - set("".join(terms))
     if unknown or len(set(result)) < len(result):
-        raise RuntimeError(f"einsum(): the result of {equation!r} repeats a subscript or names one no operand has")
+        raise RuntimeError(f"einsum(): the result of {equation!r} repeats a subscript or uses an unknown one")
     return terms, result
 
 

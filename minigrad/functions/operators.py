@@ -149,7 +149,7 @@ globals().update(brief(attached, _METHODS))
 @attached
 def __invert__(self: Tensor) -> Tensor:
     if self.array.dtype.kind in "fc":
-        raise TypeError(f"~ is only for tensors of integers and bools, not {self.dtype}")
+        raise TypeError(f"~ only supports integer and bool tensors, not {self.dtype}")
     return apply(e.bitwise_not, (self,))
 
 

@@ -209,7 +209,7 @@ def randint(
     numbers = list(bounds)
     if size is None:
         if not numbers or not isinstance(numbers[-1], (tuple, list)):
-            raise TypeError("randint() takes (high, size) or (low, high, size), the size a tuple of ints")
+            raise TypeError("randint() takes (high, size) or (low, high, size), where size is a tuple of ints")
         size = numbers.pop()
     if high is None and numbers:
         high = numbers.pop()

@@ -211,7 +211,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         rest = int(np.prod([n for n in parts if n != -1], dtype=np.int64))
         parts[parts.index(-1)] = shape[place] // max(rest, 1)
     if prod(parts) != shape[place]:
-        raise RuntimeError(f"unflatten: sizes {list(sizes)} don't multiply up to the axis {place} of {shape[place]}")
+        raise RuntimeError(f"unflatten: sizes {list(sizes)} don't multiply up to axis {place}'s size {shape[place]}")
     return reshape(input, shape[:place] + tuple(parts) + shape[place + 1 :])
 
 
@@ -595,7 +595,7 @@ def _grads(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
     x = x if kind_of(x.array) in "fc" else x.to(get_default_dtype())
     if isinstance(step, Tensor) and step.array.ndim:
         if step.array.shape != (count,):
-            raise RuntimeError(f"gradient expected {count} places along axis {place}, got {list(step.shape)}")
+            raise RuntimeError(f"gradient expected {count} positions along axis {place}, got {list(step.shape)}")
         widths = reshape(diff(step), column)
     else:
         widths = x.detach().new_ones(count - 1).reshape(column) * step
@@ -800,7 +800,7 @@ def _in_memory(input: Tensor, size: Any, stride: Any, offset: int | None) -> tup
     if any(n < 0 for n in (*shape, *steps, start)):
         raise RuntimeError(f"{numbers} must not be negative")
     if any(step == 0 and n > 1 for step, n in zip(input.array.strides, input.array.shape, strict=True)):
-        raise RuntimeError("as_strided: elements of the tensor share memory (expand() makes such): clone() it first")
+        raise RuntimeError("as_strided: elements of the tensor share memory (expand() causes this): clone() it first")
     last = start + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
     if 0 not in shape and last >= length:
         raise RuntimeError(f"{numbers} extend past the {length} elements of the tensor's memory")

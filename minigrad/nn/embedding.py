@@ -149,7 +149,7 @@ class _Positional(Layer):
         end = offset + length
         if offset < 0 or end > self.max_len:
             problem = f"positions {offset} .. {end - 1} are outside 0 .. max_len - 1 = {self.max_len - 1}"
-            raise RuntimeError(f"{self._get_name()}: {problem}: create it with a larger max_len")
+            raise RuntimeError(f"{self._get_name()}: {problem}: set a larger max_len")
         return table[offset:end]
 
 
@@ -225,7 +225,7 @@ class RotaryPositionalEncoding(_Positional):
     ) -> None:
         super().__init__()
         if head_dim % 2:
-            raise ValueError(f"rotary positions turn pairs of numbers: head_dim ({head_dim}) must be even")
+            raise ValueError(f"rotary positions rotate pairs of elements, so head_dim ({head_dim}) must be even")
         self.head_dim, self.max_len, self.base = head_dim, max_len, base
         angle = angles(max_len, head_dim, base)
         table = stack([angle.cos(), angle.sin()], -1).to(dtype=dtype or "float32", device=device)  # (T, Dh/2, 2)

@@ -137,5 +137,5 @@ def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
                 if hook.always:
                     hook(module, args, kwargs, result)
             except Exception as error:
-                warn(f"a forward hook with always_call=True raised an exception, which another one hides: {error}")
+                warn(f"a forward hook with always_call=True raised an exception, which another error hides: {error}")
         raise

@@ -195,7 +195,7 @@ class Module(Stateful):
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a submodule under a name; None reserves the name."""
         if module is not None and not isinstance(module, Module):
-            advice = ": put a star before it, *modules" if isinstance(module, list | tuple) else ""
+            advice = ": unpack it with *modules" if isinstance(module, list | tuple) else ""
             raise TypeError(f"{type(module).__name__} is not a Module subclass{advice}")
         self._register("module", name, module, Module)
 
@@ -507,7 +507,7 @@ class Module(Stateful):
     def share_memory(self: T) -> T:
         """Not supported: processes do not share memory. Raises NotImplementedError."""
         reason = "each process would train its own copy. Send state_dict() through a queue instead"
-        raise NotImplementedError(f"Module.share_memory is not provided: {reason}")
+        raise NotImplementedError(f"Module.share_memory is not supported: {reason}")
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """No effect: accepted for programs written for PyTorch."""

@@ -245,7 +245,7 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
     """Indices of the k largest, in order; by a partition first, if that avoids sorting a long axis."""
     m, n = xp(x), x.shape[dim] if x.ndim else 1
     if not 0 <= k <= n:
-        raise RuntimeError(f"topk: selected index k out of range: k is {k}, the axis has {n} elements")
+        raise RuntimeError(f"topk: selected index k out of range: k is {k}, but the axis has {n} elements")
     rows = m.moveaxis(x, dim, -1)
     in_part, is_float, key = 0 < 8 * k < n, rows.dtype.kind == "f", rows
     if largest:

@@ -252,7 +252,7 @@ def op(first: Any = "", /, *, promote: str = "", view: bool = False, holomorphic
         result.gradient("" if callable(first) else first, **rules)
         if result.builtin:
             if result.name in REGISTRY:
-                raise ValueError(f"there already is an op {result.name!r}, in {REGISTRY[result.name].__module__}")
+                raise ValueError(f"there is already an op {result.name!r}, in {REGISTRY[result.name].__module__}")
             REGISTRY[result.name] = result
         return result
 

@@ -102,7 +102,7 @@ class Muon(Optimizer):
             if p.is_complex() or p.ndim != 2:
                 self.param_groups.pop()
             if p.is_complex():
-                raise RuntimeError("Muon does not support complex parameters: train real ones, viewed as complex")
+                raise RuntimeError("Muon does not support complex parameters: train real parameters viewed as complex")
             if p.ndim != 2:
                 raise ValueError(self._refusal.format(size=p.size(), shape=tuple(p.shape)))
 
@@ -140,7 +140,7 @@ class MuonWithAdamW(Muon, AdamW):
     Muon's rate is adjusted so that its updates have AdamW's size ("match_rms_adamw"). Both use ``lr`` and
     ``weight_decay``; ``betas`` and ``eps`` are AdamW's; ``momentum``, ``ns_steps`` and errors are Muon's."""
 
-    _refusal = "Muon is for matrices, but a parameter has the size {shape}"
+    _refusal = "Muon supports only matrices, but a parameter has the shape {shape}"
 
     def __init__(
         self,

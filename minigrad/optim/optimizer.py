@@ -135,7 +135,7 @@ class Optimizer:
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor) or hasattr(params, "parameters"):
-            advice = "put it in a list" if isinstance(params, Tensor) else "give its .parameters()"
+            advice = "put it in a list" if isinstance(params, Tensor) else "pass its .parameters()"
             kind = f"a single {type(params).__name__}: {advice}"
             raise TypeError(f"params should be an iterable of Tensors or dicts, but got {kind}")
         if defaults.get("fused") and defaults.get("differentiable"):
@@ -143,7 +143,7 @@ class Optimizer:
         if defaults.get("fused") and defaults.get("foreach"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         if defaults.get("differentiable"):
-            problem = f"{type(self).__name__}: differentiable=True is not provided, steps are not recorded"
+            problem = f"{type(self).__name__}: differentiable=True is not supported, as steps are not recorded"
             remedy = "write the step in tensor operations, with autograd.grad(..., create_graph=True)"
             raise NotImplementedError(f"{problem}: {remedy}")
         self.defaults = defaults
@@ -152,8 +152,8 @@ class Optimizer:
         entries: list[Any] = list(params)
         if not entries:
             raise ValueError(
-                "optimizer got an empty parameter list: model.parameters() is a generator, which can be used once, and "
-                "finds only layers that are attributes or in an nn.ModuleList, not layers in a plain list"
+                "optimizer got an empty parameter list: model.parameters() is a generator, which can be used only "
+                "once, and it finds layers only in attributes and in an nn.ModuleList, not in a plain list"
             )
         for group in entries if isinstance(entries[0], dict) else [{"params": entries}]:
             self.add_param_group(group)
@@ -300,7 +300,7 @@ class Optimizer:
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         """The rule: change the parameter and the arrays of its state in place."""
-        raise NotImplementedError(f"{type(self).__name__} has no rule: write step(closure), or _update(...)")
+        raise NotImplementedError(f"{type(self).__name__} has no update rule: define step(closure) or _update(...)")
 
     def _gradient(self, p: Tensor, options: Values) -> Array:
         """The gradient for the rule, with ``maximize`` and ``weight_decay`` applied."""

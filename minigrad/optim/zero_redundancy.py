@@ -40,10 +40,10 @@ class ZeroRedundancyOptimizer(Optimizer):
         **defaults: Any,
     ) -> None:
         if overlap_with_ddp:
-            raise NotImplementedError("overlap_with_ddp=True is not provided: call step() after backward()")
+            raise NotImplementedError("overlap_with_ddp=True is not supported: call step() after backward()")
         kind: Any = optimizer_class
         if not (isinstance(kind, type) and issubclass(kind, Optimizer)):
-            raise TypeError(f"optimizer_class must be a class of optimisers, not {optimizer_class!r}")
+            raise TypeError(f"optimizer_class must be an Optimizer class, not {optimizer_class!r}")
         self.process_group = the_group(process_group)
         self._owners: dict[Tensor, int] = {}  # the rank of each parameter
         self._whole: dict[str, Any] | None = None

@@ -235,14 +235,14 @@ class EventList(list[Any]):
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """``profile.export_stacks``: a line for each stack, outermost call first, with its time in whole µs."""
         if metric not in _STACK_METRICS:
-            raise ValueError(f"metric is one of {', '.join(_STACK_METRICS)}, not {metric!r}")
+            raise ValueError(f"metric must be one of {', '.join(_STACK_METRICS)}, not {metric!r}")
         times: Counter[str] = Counter()
         for event in self:
             if event.stack:
                 lines = [line.translate(str.maketrans(" ;\t\n", "____")) for line in reversed(event.stack)]
                 times[";".join(lines)] += event.self_duration
         if not times:
-            raise ValueError("no stacks were recorded: profile(with_stack=True) does")
+            raise ValueError("no stacks were recorded: pass with_stack=True to profile()")
         text = "".join(f"{stack} {time // 1000}\n" for stack, time in times.items() if time >= 1000)
         _write(path, text.encode(), "the stacks")
 

@@ -75,7 +75,7 @@ def schedule(
 
     def action(step: int) -> ProfilerAction:
         if step < 0:
-            raise ValueError(f"a step's number is at least 0, not {step}")
+            raise ValueError(f"a step number must be at least 0, not {step}")
         turn, place = divmod(step - skip_first + (wait if skip_first_wait else 0), length)
         if step < skip_first or (repeat and turn >= repeat):
             return ProfilerAction.NONE
@@ -206,13 +206,13 @@ class profile:
     def start(self) -> None:
         """Start recording. Raises RuntimeError while this or another profile is on."""
         if self.current_action is not None:
-            raise RuntimeError("this profile has been started already: stop() it first")
+            raise RuntimeError("this profile has already been started: stop() it first")
         self._go_on_with(self.schedule(self.step_num))
 
     def stop(self) -> None:
         """Stop, and call ``on_trace_ready`` if a round was active. Raises RuntimeError if the profile is off."""
         if self.current_action is None:
-            raise RuntimeError("this profile is not on: start() it, or use it in a with statement")
+            raise RuntimeError("this profile is not running: start() it, or use it in a with statement")
         self._go_on_with(None)
 
     def step(self) -> None:

@@ -147,7 +147,7 @@ def summary(
     if input_size is None and len(inputs) == 1 and isinstance(inputs[0], tuple) and _is_shape(inputs[0]):
         input_size, inputs = inputs[0], ()
     if input_size is not None and (inputs or kwargs):
-        raise TypeError("summary takes the inputs themselves or input_size, and only one of these")
+        raise TypeError("summary takes either inputs or input_size, not both")
     with untouched(model):
         if input_size is not None:
             inputs = _made(model, input_size, dtypes)
@@ -219,7 +219,7 @@ def _made(model: Module, sizes: Sequence[Any], dtypes: Any) -> tuple[Any, ...]:
     shapes = [tuple(sizes)] if _is_shape(sizes) else list(sizes) if isinstance(sizes, list | tuple) else []
     if not shapes or not all(map(_is_shape, shapes)):
         raise ValueError(
-            f"input_size must be a shape with the batch, such as (1, 3, 32, 32), or a list of shapes, not {sizes!r}"
+            f"input_size must be a batch shape, such as (1, 3, 32, 32), or a list of shapes, not {sizes!r}"
         )
     kinds = list(dtypes) if isinstance(dtypes, list | tuple) else [dtypes] * len(shapes)
     if len(kinds) != len(shapes) or not all(kind is None or isinstance(kind, DType) for kind in kinds):

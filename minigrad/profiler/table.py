@@ -61,7 +61,7 @@ def format_rows(
 ) -> str:
     """A table of the rows with the largest ``sort_by``, one of ``keys``; at most ``limit`` rows, -1 for all."""
     if sort_by is not None and sort_by not in keys:
-        raise ValueError(f"cannot sort the table by {sort_by!r}: sort_by is one of {', '.join(keys)}")
+        raise ValueError(f"cannot sort the table by {sort_by!r}: sort_by must be one of {', '.join(keys)}")
     rows = rows if sort_by is None else sorted(rows, key=attrgetter(sort_by), reverse=True)
     heads, texts = zip(*columns, strict=True)
     cells = [[text(row) for text in texts] for row in (rows if limit < 0 else rows[:limit])]

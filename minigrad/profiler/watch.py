@@ -320,7 +320,7 @@ def begin(recorder: Recorder) -> None:
     """Let a recorder observe all threads. Raises RuntimeError if another one does."""
     global _active
     if _active is not None:
-        raise RuntimeError("a profile is running already: end it (leave its with block, or stop() it) before another")
+        raise RuntimeError("a profile is already running: end it (leave its with block, or stop() it) first")
     attach(recorder, everywhere=True)
     _active = recorder
 

@@ -81,7 +81,7 @@ def save(
         try:
             save_any(obj, f, pickle_module, pickle_protocol)
         except Exception as error:
-            error.add_note(f"minigrad.save had to pickle it because of {reason}")
+            error.add_note(f"minigrad.save had to use pickle because of {reason}")
             raise
 
 
@@ -170,14 +170,14 @@ def _load_shards(source: Source, map_location: Any) -> dict[str, Any]:
         files = json.loads(source.data.tobytes())["weight_map"]
         plain = (f.isprintable() and os.path.basename(f) == f not in ("", ".", "..") for f in files.values())
         if source.path is None or not all(plain) or any(len(os.fsencode(f)) > 255 for f in files.values()):
-            raise ValueError("files that are not in its folder")
+            raise ValueError("it names files outside its folder")
         if any(file.endswith(".json") for file in files.values()):
-            raise ValueError("an index, perhaps itself, instead of a file")
+            raise ValueError("it names an index instead of a file of tensors")
     except DAMAGE as error:
         raise source.senseless(
-            "is text, but not the index of a model in several files",
+            "is text, but not the index of a sharded model",
             error,
-            "give the path of a file of tensors, or of the .index.json in their folder",
+            "pass the path of a file of tensors, or of the .index.json in its folder",
         ) from cause(error)
     shards: dict[str, list[str]] = {}
     for name, file in files.items():
@@ -189,7 +189,7 @@ def _load_shards(source: Source, map_location: Any) -> dict[str, Any]:
             raise source.damaged(f"names {file} as a file of tensors, but it is an index")
         part = load(path, map_location, mmap=source.mmap)
         if missing := [name for name in names if not isinstance(part, dict) or name not in part]:
-            raise source.damaged(f"names {short(missing[0])} as a tensor of {file}, which does not have it")
+            raise source.damaged(f"names {short(missing[0])} as a tensor of {file}, which does not contain it")
         loaded.update({name: part[name] for name in names})
     return {name: loaded[name] for name in files}
 

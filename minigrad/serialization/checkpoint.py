@@ -58,7 +58,7 @@ def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: H
         if how.trusted and isinstance(error, AttributeError):
             raise AttributeError(
                 f"cannot load {source.name}: {reason(error)}. What to do: define or import it before loading, under "
-                "the name it had in the program that saved it"
+                "the name that it had in the program that saved it"
             ) from error
         raise source.senseless("is an invalid checkpoint", error) from cause(error)
 
@@ -80,14 +80,14 @@ class _Archive:
         for info in sorted(infos, key=lambda info: info.header_offset):
             begin, size = self._place(info)
             if not end and info.header_offset:
-                raise source.damaged("is a damaged zip archive, or has other data before it")
+                raise source.damaged("is a damaged zip archive, or other data precedes it")
             if info.header_offset < end or begin + size > source.size:
                 raise source.damaged(f"is a zip archive whose record {short(info.filename)} overlaps another")
             end = begin + size
         pickles = [name for name in self.records if name.endswith("/data.pkl") and name.count("/") == 1]
         if len(pickles) != 1:
             raise source.damaged(
-                "is a zip archive, but no checkpoint: it has no data.pkl",
+                "is a zip archive, but not a checkpoint: it has no data.pkl",
                 "pass a file that torch.save or minigrad.save wrote",
             )
         self.folder = pickles[0].removesuffix("data.pkl")
@@ -154,8 +154,8 @@ def load_legacy(source: Source, how: How) -> Any:
         is_checkpoint = False
     if not is_checkpoint:
         raise source.damaged(
-            "is a Python pickle, but no PyTorch checkpoint (or one from before 2017)",
-            "pickle.load it, if you trust where it comes from",
+            "is a Python pickle, but not a PyTorch checkpoint (or is one from before 2017)",
+            "if you trust its source, load it with pickle.load",
         )
     version, machine = unpickle(cautious), unpickle(cautious)
     if version != 1001 or type(machine) is not dict or machine.get("little_endian") is not True:

@@ -40,11 +40,11 @@ def refusal(file: str, module: str, name: str) -> Refused:
     else:
         what = f"the class or function {module}.{name}"
         repair = (
-            "if you trust its source, load(..., weights_only=False), which lets it run code; or allow "
-            f"only this one: with minigrad.serialization.safe_globals([{name}])"
+            "if you trust its source, use load(..., weights_only=False), which lets it run code, or allow "
+            f"only this name, with minigrad.serialization.safe_globals([{name}])"
         )
         if module.startswith("minigrad."):
-            repair = "load(..., weights_only=False) if you trust its source; or save its state_dict()"
+            repair = "if you trust its source, use load(..., weights_only=False), or save its state_dict() instead"
     return Refused(f"cannot load {file}: it holds {what}. What to do: {repair}.")
 
 

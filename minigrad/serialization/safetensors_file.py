@@ -41,20 +41,20 @@ def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -
     """Write arrays by name, and their checksum, to a path (replaced atomically) or to a binary file object. Raises
     OSError; ValueError: a lone surrogate in a name or metadata; TypeError: metadata that is not text."""
     if not all(isinstance(text, str) for item in (metadata or {}).items() for text in item):
-        raise TypeError(f"cannot write {f}: metadata must map text to text, not {metadata!r}")
+        raise TypeError(f"cannot write {f}: metadata must map strings to strings, not {metadata!r}")
     try:
         json.dumps([[*arrays], metadata], ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         half = error.object[error.start : error.end]
         raise ValueError(
             f"cannot write {f}: {half!r} in a name or in metadata is a lone surrogate, which safetensors "
-            "files cannot hold. What to do: give it a name in UTF-8"
+            "files cannot store. What to do: use text that can be encoded as UTF-8"
         ) from None
     for name, array in arrays.items():
         if name == "__metadata__":
-            raise OSError(f"cannot write {f}: {name!r} is reserved for metadata, and cannot name a tensor")
+            raise OSError(f"cannot write {f}: no tensor can be named {name!r}, which is reserved for metadata")
         if array.dtype.name not in NAMES:
-            raise OSError(f"cannot write {f}: {name!r} is of {array.dtype}, which safetensors files cannot hold")
+            raise OSError(f"cannot write {f}: {name!r} has dtype {array.dtype}, which safetensors files cannot store")
     dense = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     if metadata is not None and sys.byteorder == "little":
         entries = [(n, NAMES[a.dtype.name], a.shape, a.reshape(-1).view(np.uint8)) for n, a in dense.items()]
@@ -135,10 +135,10 @@ def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
                 raise ValueError("data that overlaps, or has gaps")
             end = stop
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise source.senseless("is no safetensors file, or damaged", error) from None
+        raise source.senseless("is not a safetensors file, or is damaged", error) from None
     if 8 + size + end != source.size:
         sizes = f"it should have {8 + size + end} bytes, but has {source.size}"
-        raise source.damaged(f"is truncated, or no safetensors file: {sizes}")
+        raise source.damaged(f"is truncated, or not a safetensors file: {sizes}")
     summed = None if source.mmap or sys.byteorder != "little" else _without_sum(metadata)
     raws: dict[str, Ndarray] = {}
 
@@ -150,7 +150,7 @@ def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
     if summed is None:
         raws = {name: raw for name, *_, raw in entries()}
     elif metadata != _with_sum(summed, f"{SUM} {_sum(entries(), summed)}"):
-        repair = f"restore it from a copy; if a program changed it, let it drop the metadata {SUM!r}"
+        repair = f"restore it from a copy; a program that changes it must remove the metadata {SUM!r}"
         raise source.damaged("is damaged: its checksum is wrong", repair)
     return metadata, {name: _array(source, name, *span[:2], raws[name]) for name, span in spans.items()}
 
@@ -166,7 +166,7 @@ def _header(source: Source) -> tuple[int, dict[str, Any]]:
     try:
         header = json.loads(source.data[8 : 8 + size].tobytes(), object_pairs_hook=_without_repetition)
     except (ValueError, RecursionError) as error:
-        raise source.senseless("is no safetensors file, or damaged", error) from None
+        raise source.senseless("is not a safetensors file, or is damaged", error) from None
     return size, header
 
 

@@ -122,7 +122,7 @@ class Source:
 def check_shape(shape: Any, itemsize: int) -> None:
     """Raise ValueError for a shape that no array can have."""
     if not isinstance(shape, (tuple, list)) or len(shape) > _MOST_AXES or not all(type(n) is int for n in shape):
-        raise ValueError(f"a shape that is not up to {_MOST_AXES} integers")
+        raise ValueError(f"a shape that is not a list of up to {_MOST_AXES} integers")
     if min(shape, default=0) < 0 or math.prod(max(n, 1) for n in shape) * itemsize > sys.maxsize:
         raise ValueError("a shape that no array can have")
 

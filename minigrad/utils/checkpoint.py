@@ -116,8 +116,8 @@ class Region(Observer):
         if names != self.names:
             pairs = enumerate(zip(self.names, names, strict=False))
             numbers = f"{len(self.names)} ops, then {len(names)}"
-            other = next((f"op {i} was {a} and is {b}" for i, (a, b) in pairs if a != b), numbers)
-            raise RuntimeError(f"checkpoint: the function recorded different ops when it was run again: {other}")
+            other = next((f"op {i} was {a} and is now {b}" for i, (a, b) in pairs if a != b), numbers)
+            raise RuntimeError(f"checkpoint: the function recorded different ops when rerun: {other}")
         return again
 
 

@@ -193,7 +193,7 @@ def _agrees_along(
             difference = np.abs(np.subtract(*map(_host, twice))).max(initial=0.0)
             if difference > nondet_tol:
                 raise GradcheckError(
-                    f"Backward is not reentrant: gradcheck finds it not repeatable: two passes over the same graph "
+                    f"Backward is not reentrant, so gradcheck cannot check it: two passes over the same graph "
                     f"gave gradients for checked input {i} that differ by {difference}"
                 )
         analytical = _dot(map(_host, passes[0]), us) if roots else 0.0

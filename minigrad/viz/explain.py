@@ -62,13 +62,13 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
         raise TypeError(f"explain: of=… takes a tensor or a graph, not {type(of).__name__}")
     if not tensor._wanted():
         raise RuntimeError(
-            "explain: the tensor requires no gradient, so no rule runs for it: set requires_grad on "
+            "explain: the tensor does not require a gradient, so no rule runs for it: set requires_grad on "
             "it, or on the tensors that it is computed from, outside no_grad()"
         )
     root = last_result_of(tensor) if of is None else of
     if root is None:
         grad = tensor._grad
-        now = "No backward has run yet: .grad is None" if grad is None else f".grad has {summary(value_of(grad.array))}"
+        now = "No backward pass yet: .grad is None" if grad is None else f".grad has {summary(value_of(grad.array))}"
         return Explanation(
             f"{now}.\nNo variable here was computed from this tensor: pass the differentiated tensor, "
             f"explain(tensor, of=loss)."
@@ -83,7 +83,7 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
 
 def _number(graph: Graph, name: Variable | str) -> int:
     if not isinstance(name, str):
-        raise TypeError("explain: pass its name, as in explain('weight', of=graph): a graph keeps only names")
+        raise TypeError("explain: pass the tensor's name, as in explain('weight', of=graph): a graph keeps only names")
     numbers = [node.id for node in graph.nodes if node.name == name]
     if not numbers:
         hint = similar(name, dict.fromkeys(node.name for node in graph.nodes))
@@ -129,7 +129,7 @@ class _Chain:
         else:
             lines.append("")
         if not any(node.place for node in self.graph.nodes):
-            lines.append("Ops note the lines that call them within autograd.detect_anomaly(check_nan=False).")
+            lines.append("To see the line that calls each op, record within autograd.detect_anomaly(check_nan=False).")
         return "\n".join(map(_plain, lines)).rstrip()
 
     def _state(self, node: Node, slot: int, tensor: Variable | None) -> Iterator[str]:
@@ -137,11 +137,11 @@ class _Chain:
         gradient = self._gradient(node.id, slot)
         grad = None if tensor is None or tensor._grad is None else value_of(tensor._grad.array)
         if self.graph.backward == "none":
-            yield "No backward has run yet, so there is no gradient: these are the rules that it will run."
+            yield "No backward pass has run yet, so there is no gradient. These are the rules that it will run."
         elif gradient is not None:
             yield summary(gradient)
         elif grad is not None:  # from retain_grad()
-            yield f"{summary(grad)}, as .grad has it"
+            yield f"{summary(grad)}, as stored in .grad"
         elif self.released and node.kind == "op":
             yield "It is gone: backward() has freed the graph, and keeps only the gradients of leaves."
         elif self.released:
@@ -158,7 +158,7 @@ class _Chain:
             if node.kind != "op":
                 yield ".grad is None: no backward() has added it yet."
         elif repr(grad) == repr(gradient):  # also for NaN
-            yield ".grad holds the same."
+            yield ".grad has the same value."
         else:
             yield f".grad has {summary(grad)}: other backward passes added to it, or the program changed it."
 
@@ -179,7 +179,7 @@ class _Chain:
             yield from self._rule(here, edge)
             if node is self.output:
                 one = "ones" if node.value and node.value.shape else "1"
-                yield f"{indent}  Backward begins at {_called(node)}, whose own gradient is {one}."
+                yield f"{indent}  The backward pass begins at {_called(node)}, whose own gradient is {one}."
             elif node.id in self.places:
                 yield f"{indent}  The gradient of {_called(node)}: see {_text(self.places[node.id])}."
             else:
@@ -207,7 +207,7 @@ class _Chain:
             yield "gradient", op.gradients[key]
         yield from _source("backward" if key == BACKWARD else "rule", source, op)
         if op.kernel:
-            yield "kernel", f"{at(op.kernel.file, op.kernel.line)} computes the same"
+            yield "kernel", f"{at(op.kernel.file, op.kernel.line)} computes the same result"
         after = f", after hooks: {_short(hooks)}" if (hooks := node.attributes.get("hooks")) else ""
         for slot in sorted({read.slot for read in self.readers[node.id]} or {0}):
             gradient = self._gradient(node.id, slot)

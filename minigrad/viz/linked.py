@@ -24,8 +24,7 @@ class Linked(Picture):
         texts = max(len(attention.beam), 1)
         if len(graphs) not in (1, texts):
             raise ValueError(
-                f"there are {len(graphs)} graphs for {texts} texts with attention: pass one graph for all, "
-                f"or one for each"
+                f"got {len(graphs)} graphs for the attention of {texts} texts: pass one graph for all, or one for each"
             )
         self.attention, self.graphs = attention, tuple(graphs)
 

@@ -45,7 +45,7 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **k
     nodes = built("playback", loss_or_module, inputs, kwargs)
     if nodes.is_released():
         raise RuntimeError(
-            "playback: a backward() has freed this graph, and its numbers are gone. Call playback before it, "
+            "playback: backward() has freed this graph, so its numbers are gone. Call playback before it, "
             "pass retain_graph=True to it, or pass playback a module and its inputs (or a function that does "
             "not run backward itself)"
         )
@@ -177,7 +177,7 @@ class _StepDot(Dot):
         if not number:
             yield span("No backward yet", self.palette.ink, SIZE + 2)
             begin = _called(self.graph, self.graph.output)
-            yield self._row(f"Nothing has a gradient, which is not zero. Backward will begin at {begin}.")
+            yield self._row(f"There are no gradients yet, not even zeros. The backward pass will begin at {begin}.")
             return
         step = self.steps[number - 1]
         node = self.graph.nodes[step.node]

@@ -226,7 +226,7 @@ def _in_place_of(old: Tensor, new: Any, name: str) -> Tensor:
         raise RuntimeError(f"the replacement of {name!r} must be a tensor or a number, not {type(new).__name__}")
     if tuple(new.shape) != tuple(old.shape):
         shapes = f"{tuple(old.shape)}, not {tuple(new.shape)}"
-        raise RuntimeError(f"the replacement of {name!r} must have its shape {shapes}")
+        raise RuntimeError(f"the replacement of {name!r} must have shape {shapes}")
     result: Tensor = replaced(new.to(device=old.device, dtype=old.dtype), old, name)
     return result
 

@@ -143,7 +143,7 @@ def checked_scale(scale: float) -> float:
 
 def _root(svg: str) -> re.Match[str]:
     if (root := _ROOT.search(svg)) is None:
-        raise ValueError("this is no SVG: it has no element svg")
+        raise ValueError("this is not an SVG: it has no svg element")
     return root
 
 

@@ -50,8 +50,8 @@ class View(ABC):
         # A text browser would take over the program's terminal.
         has_display = not sys.platform.startswith(("linux", "freebsd")) or any(map(os.environ.get, DISPLAYS))
         if not (has_display and webbrowser.open(file.as_uri())):
-            instead = "save('x.html') writes another."
-            print(f"No browser is available to show it. The page is {file}; {instead}", flush=True)
+            instead = "save('x.html') writes it elsewhere."
+            print(f"No browser is available. The page is in {file}; {instead}", flush=True)
 
     def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
         """Write a file atomically. Its ending determines the format: .html is the page; a picture's other endings
@@ -61,7 +61,7 @@ class View(ABC):
         ``viz`` extra."""
         file, ending = Path(path), self.checked_ending(path)
         if ending == ".html" and (args or look):
-            raise ValueError(f"cannot save {file.name}: a page takes no arguments")
+            raise ValueError(f"cannot save {file.name}: pages take no arguments")
         factor = look.pop("scale", None) if ending == ".svg" else None
         content = getattr(self, ending[1:])(*args, **look)
         return written(file, content if factor is None else scaled(content, factor))
@@ -71,7 +71,7 @@ class View(ABC):
         """The ending of a file's name, if ``save`` can write it. Raises like ``save``."""
         name, ending = Path(path).name, Path(path).suffix.lower()
         if ending not in cls.endings:
-            raise ValueError(f"cannot save {name}: the ending must be one of {', '.join(cls.endings)}")
+            raise ValueError(f"cannot save {name}: the extension must be one of {', '.join(cls.endings)}")
         if ending in (".png", ".pdf"):
             converter()
         return ending

@@ -404,7 +404,7 @@ def test_anomaly_mode_names_the_forward_line() -> None:
     x = leaf(-1, 2)
     with (
         minigrad.autograd.detect_anomaly(),
-        pytest.raises(RuntimeError, match=r"sqrt at .*test_walk\.py:\d+ made the first NaN"),
+        pytest.raises(RuntimeError, match=r"sqrt at .*test_walk\.py:\d+ produced the first NaN"),
     ):
         x.sqrt().sum().backward()
     zero = leaf(0.0)

@@ -123,7 +123,7 @@ def test_groups_and_private_names_that_programs_ask_for() -> None:
     own, groups = untyped.new_subgroups(1)
     assert groups == [own] and own.ranks == [0]
     raises(ValueError, "1 ranks cannot be split into groups of 2", lambda: untyped.new_subgroups(2))
-    raises(ValueError, "different ranks", lambda: untyped.new_subgroups_by_enumeration([[0], [0]]))
+    raises(ValueError, "must be disjoint", lambda: untyped.new_subgroups_by_enumeration([[0], [0]]))
     _sync_module_states(mg.nn.BatchNorm1d(2), world, 2**20, src=0, params_and_buffers_to_ignore=())
     output = mg.zeros(2)
     untyped._all_gather_base(output, mg.ones(2))

@@ -46,9 +46,9 @@ def test_the_variables_and_arguments_that_ranks_get(tmp_path: Path) -> None:
     "words, message",
     [
         ((), "the following arguments are required: program"),
-        (("-n", "0", "x.py"), "-n is 0: 1 to 9,999 ranks are possible"),
-        (("-n", "10000", "x.py"), "-n is 10000: 1 to 9,999 ranks are possible"),
-        (("-n", "2", "no_such.py"), "there is no file no_such.py"),
+        (("-n", "0", "x.py"), "-n must be from 1 to 9,999, not 0"),
+        (("-n", "10000", "x.py"), "-n must be from 1 to 9,999, not 10000"),
+        (("-n", "2", "no_such.py"), "file not found: no_such.py"),
     ],
 )
 def test_wrong_arguments(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str) -> None:
@@ -61,14 +61,14 @@ def test_without_mpiexec(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setenv("PATH", "")
     assert main(["-n", "2", __file__]) == 1
-    assert "several ranks need mpiexec" in capsys.readouterr().err
+    assert "running several ranks requires mpiexec" in capsys.readouterr().err
 
 
 @needs_mpi
 @pytest.mark.parametrize(
     ("code", "status", "texts"),
     [
-        ("raise ValueError('no luck')", 1, ("minigrad: rank 1 ends with an error:", "ValueError: no luck")),
+        ("raise ValueError('no luck')", 1, ("minigrad: rank 1 failed with an error:", "ValueError: no luck")),
         ("sys.exit(70)", 70, ()),
         pytest.param("os.kill(os.getpid(), signal.SIGKILL)", 9, ("EXIT CODE: 9",), marks=nightly),
     ],
@@ -124,7 +124,7 @@ dist.all_reduce(x)
     words = [command([], 1)[0], "-n", "2", sys.executable, written(text, tmp_path), "mpi"]
     ran = finished(begun(words, tmp_path))
     assert ran.status == 1 and ran.err.count("ValueError: no luck") == 1, ran.err
-    assert "minigrad: rank 1 ends with an error:" in ran.err
+    assert "minigrad: rank 1 failed with an error:" in ran.err
     until(lambda: not any(map(is_running, answers(2, tmp_path))), "the ranks end")
 
 

@@ -156,7 +156,7 @@ def test_gradient_of_integers_and_errors() -> None:
         ({"edge_order": 3}, "only supports edge_order"),
         ({"edge_order": 2}, "at least edge_order"),
         ({"spacing": [1.0]}, "spacing for 2 dimensions, got 1"),
-        ({"spacing": [ours(np.ones(2)), ours(np.ones(2))]}, "expected 3 places along axis 1"),
+        ({"spacing": [ours(np.ones(2)), ours(np.ones(2))]}, "expected 3 positions along axis 1"),
     ):
         with pytest.raises(RuntimeError, match=message):
             minigrad.gradient(x, **options)

@@ -122,7 +122,7 @@ def test_errors_use_the_terms_of_the_layer() -> None:
     wrong = r"key_padding_mask must have shape \(3, 5\), not \(5, 3\)"
     raises(e, wrong, lambda: layer(x, x, x, key_padding_mask=one(T, B).bool()))
     raises(e, "only bool and floating types of attn_mask", lambda: layer(x, x, x, attn_mask=one(T, T).long()))
-    raises(e, "batches must be equal", lambda: layer(x, one(2, T, D), one(2, T, D)))
+    raises(e, "batch sizes must be equal", lambda: layer(x, one(2, T, D), one(2, T, D)))
     raises(e, r"inputs must be \(B, T, D\)", lambda: layer(x, x, one(1, B, T, D)))
     raises(e, "divisible by num_heads, did get embed_dim=8 and num_", lambda: nn.MultiheadAttention(8, 3))
     raises(ValueError, "must be greater than 0", lambda: nn.MultiheadAttention(8, 0))

@@ -195,7 +195,7 @@ def test_refusals(program: str) -> None:
 def test_a_length_beyond_the_input_is_refused() -> None:
     """PyTorch returns fewer rows than the sizes specify."""
     x, one = minigrad.ones(T, B, I), minigrad.ones
-    raises(RuntimeError, "a length of 6, but the input has 5", lambda: rnn.pack_padded_sequence(x, [6, 5, 4, 3]))
+    raises(RuntimeError, "a length is 6, but the input has 5", lambda: rnn.pack_padded_sequence(x, [6, 5, 4, 3]))
     raises(RuntimeError, "must differ only in L", lambda: rnn.pad_sequence([one(2, 3), one(2, 4)]))
 
 

@@ -92,7 +92,7 @@ def test_float32_is_kept(device: str) -> None:
 def test_errors() -> None:
     f, q, mask, k = F.scaled_dot_product_attention, minigrad.ones(1, 2, 3, 4), minigrad.ones(3, 3), minigrad.ones
     raises(RuntimeError, "not be set when is_causal=True", lambda: f(q, q, q, attn_mask=mask.bool(), is_causal=True))
-    raises(RuntimeError, r"query \(\.\.\., T, Dh\), key .* do not fit: got \(1, 2", lambda: f(q, k(1, 2, 3, 5), q))
+    raises(RuntimeError, r"query \(\.\.\., T, Dh\), key .* do not match: got \(1, 2", lambda: f(q, k(1, 2, 3, 5), q))
     raises(RuntimeError, "expected input and value to have the same dtype", lambda: f(q, q, q.double()))
     raises(RuntimeError, r"dtype to be bool or float.*\.bool\(\)", lambda: f(q, q, q, attn_mask=mask.long()))
     three = k(1, 3, 3, 4)

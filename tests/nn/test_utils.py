@@ -68,7 +68,7 @@ def test_vector_and_back(device: str) -> None:
     assert vector.shape == (20,) and vector.requires_grad
     nn.utils.vector_to_parameters(vector.detach() * 2, mine)
     assert_close(mine[0], ARRAYS[0] * 2)
-    words = r"hold 20 numbers, the vector has shape \(3,\)"
+    words = r"have 20 elements, but the vector has shape \(3,\)"
     raises(RuntimeError, words, lambda: nn.utils.vector_to_parameters(minigrad.ones(3), mine))
 
 

@@ -37,7 +37,7 @@ def test_a_program_may_give_its_op_any_name_and_define_it_again() -> None:
 
 
 def test_the_library_uses_a_name_once() -> None:
-    with pytest.raises(ValueError, match=r"there already is an op 'layer_norm', in minigrad\.ops\.normalization"):
+    with pytest.raises(ValueError, match=r"there is already an op 'layer_norm', in minigrad\.ops\.normalization"):
         cubed("minigrad.ops.theirs")
 
 
@@ -51,7 +51,7 @@ def test_an_op_without_a_rule_says_so_when_its_gradient_is_needed() -> None:
         return (x > 0).sum()
 
     x = minigrad.tensor([1.0, 2.0], requires_grad=True)
-    with pytest.raises(RuntimeError, match=r"the op triple has no gradient rule: give it one .*@op\(x=lambda g, …\)"):
+    with pytest.raises(RuntimeError, match=r"the op triple has no gradient rule: define one .*@op\(x=lambda g, …\)"):
         triple(x).sum().backward()
     (x * positive(x)).sum().backward()  # integers have no gradient
     assert not positive(x).requires_grad and x.grad is not None and x.grad.tolist() == [2, 2]

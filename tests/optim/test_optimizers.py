@@ -215,7 +215,7 @@ def test_groups_and_repr() -> None:
 
 def test_construction_errors() -> None:
     p, q = nn.Parameter(minigrad.ones(2)), nn.Parameter(minigrad.ones(2))
-    words = "RMSprop: differentiable=True is not provided"
+    words = "RMSprop: differentiable=True is not supported"
     raises(NotImplementedError, words, lambda: optim.RMSprop([p], differentiable=True))
     raises(ValueError, "optimizer got an empty parameter list", lambda: optim.SGD([], lr=0.1))
     raises(TypeError, "should be an iterable of Tensors or dicts", lambda: optim.SGD(p, lr=0.1))  # type: ignore[arg-type]
@@ -347,7 +347,7 @@ class Loud(optim.Adam):
 def test_an_optimiser_without_a_rule() -> None:
     p = nn.Parameter(minigrad.ones(2))
     p.grad = minigrad.ones(2)
-    raises(NotImplementedError, "Optimizer has no rule", lambda: optim.Optimizer([p], {}).step())
+    raises(NotImplementedError, "Optimizer has no update rule", lambda: optim.Optimizer([p], {}).step())
     events: list[int] = []
     loud = Loud([p])
     loud.register_step_post_hook(lambda *_: events.append(1))

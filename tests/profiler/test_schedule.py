@@ -41,7 +41,7 @@ def test_a_schedule_that_makes_no_sense_is_refused() -> None:
             schedule(**options)
     with pytest.warns(UserWarning, match="won't be using warmup"):
         schedule(wait=1, warmup=0, active=1)
-    raises(ValueError, "a step's number", lambda: schedule(wait=1, warmup=1, active=1)(-1))
+    raises(ValueError, "a step number", lambda: schedule(wait=1, warmup=1, active=1)(-1))
     with pytest.warns(UserWarning, match="RECORD followed by NONE"):  # it never saves
         assert run(1, schedule=[RECORD, NONE, NONE].__getitem__)[1] == []
 
@@ -99,9 +99,9 @@ def test_misuse_and_questions_before_there_is_an_answer() -> None:
     raises(RuntimeError, "nothing yet", lambda: p.export_chrome_trace("trace.json"))
     with p, pytest.raises(RuntimeError, match=r"is still running: .*after the with block"):
         p.key_averages()
-    raises(RuntimeError, r"this profile is not on: start\(\) it", p.stop)
+    raises(RuntimeError, r"this profile is not running: start\(\) it", p.stop)
     raises(RuntimeError, r"call step\(\) between start\(\) and stop\(\)", p.step)
-    with p, pytest.raises(RuntimeError, match="started already"):
+    with p, pytest.raises(RuntimeError, match="already been started"):
         p.start()
     raises(ValueError, "activities is empty", lambda: profile(activities=[]))
     p.start()  # manually, and again

@@ -147,8 +147,8 @@ def test_inputs_can_be_passed_in_several_ways() -> None:
 def test_mistakes_are_named() -> None:
     model = nn.Linear(3, 2)
     raises(TypeError, r"takes a module \(nn.Module\), not function", lambda: mg.summary(mg.ones, (2, 3)))
-    raises(TypeError, "only one of these", lambda: mg.summary(model, mg.ones(2, 3), input_size=(2, 3)))
-    raises(ValueError, "a shape with the batch", lambda: mg.summary(model, input_size=(2, -3)))
+    raises(TypeError, "either inputs or input_size", lambda: mg.summary(model, mg.ones(2, 3), input_size=(2, 3)))
+    raises(ValueError, "a batch shape", lambda: mg.summary(model, input_size=(2, -3)))
     raises(ValueError, "one for each of the 1 shapes", lambda: mg.summary(model, input_size=(2, 3), dtypes=["float"]))
     raises(ValueError, "depth must be", lambda: mg.summary(model, (2, 3), depth=-1))
     raises(KeyError, "no module 'x'", lambda: mg.summary(model, (2, 3))["x"])

@@ -153,7 +153,7 @@ def test_numbers_as_text() -> None:
 
 def test_wrong_arguments_are_refused(finished: profile) -> None:
     for table in (finished.key_averages().table, finished.by_module().table):
-        raises(ValueError, r"sort the table by 'speed': sort_by is one of .*total", partial(table, sort_by="speed"))
+        raises(ValueError, r"table by 'speed': sort_by must be one of .*total", partial(table, sort_by="speed"))
         raises(ValueError, "time_unit must be 's', 'ms', 'us' or None, not 'h'", partial(table, time_unit="h"))
     raises(AttributeError, "no attribute 'speed'", lambda: finished.key_averages()[0].speed)
 

@@ -68,7 +68,7 @@ def test_no_call_bypasses_the_profile(name: str, call: Any) -> None:
 def test_a_second_profile_is_refused_and_does_not_affect_the_first(before: Parts) -> None:
     second = profile()
     with profile() as first:
-        raises(RuntimeError, "a profile is running already", second.start)
+        raises(RuntimeError, "a profile is already running", second.start)
         mg.ones(2) + 1
     assert [average.key for average in first.key_averages()] == ["ones", "add"]
     with second:

@@ -353,7 +353,7 @@ def test_files_that_are_no_archives() -> None:
             load(io.BytesIO(whole[:length]))
     cases = [
         (archive(b"\x80\x02" + b"N0" * 1000 + b"N.", compression=zipfile.ZIP_DEFLATED), "is compressed"),
-        (archive(b"", extra={"other/data.pkl": b""}), "no checkpoint: it has no data.pkl"),
+        (archive(b"", extra={"other/data.pkl": b""}), "not a checkpoint: it has no data.pkl"),
         (archive(b"\x80\x02N.", extra={"archive/constants.pkl": b""}), "TorchScript program"),
         (archive(tensor_pickle(), extra={"archive/byteorder": b"big"}), r"byte order 'big'"),
         (archive(b"\x80\x02"), "is an invalid checkpoint"),

@@ -53,7 +53,7 @@ def test_the_package_reads_our_files(tmp_path: Path) -> None:
             save_file(wrong, path)
     metadata: Any
     for metadata in ({"a": 1}, {1: "a"}):
-        with pytest.raises(TypeError, match="metadata must map text to text"):
+        with pytest.raises(TypeError, match="metadata must map strings to strings"):
             save_file(tensors, path, metadata)
     assert list(tmp_path.iterdir()) == [path]  # the old file stays until the new one is complete
     state = pytest.importorskip("safetensors.numpy").load_file(path)

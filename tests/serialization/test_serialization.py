@@ -430,16 +430,16 @@ def test_every_truncation_is_reported(path: Path) -> None:
 FOREIGN = [
     (b"short", r"too short for a safetensors file \(5 bytes\)"),
     (b"hello, this is a text file and no tensors at all", "not a file of tensors"),
-    (pickle.dumps({"a": 1}), "a Python pickle, but no PyTorch checkpoint.*pickle.load it"),
-    (pickle.dumps([1, 2], protocol=2), "a Python pickle, but no PyTorch checkpoint"),
-    (b'{"a": 1}', "not the index of a model"),
+    (pickle.dumps({"a": 1}), "a Python pickle, but not a PyTorch checkpoint.*with pickle.load"),
+    (pickle.dumps([1, 2], protocol=2), "a Python pickle, but not a PyTorch checkpoint"),
+    (b'{"a": 1}', "not the index of a sharded model"),
     (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a file of tensors"),
     ((2**63).to_bytes(8, "little") + bytes(50), "not a file of tensors"),
     (b"PK\x03\x04" + bytes(100), "damaged or truncated zip archive"),
     (b"PK, but no archive", "not a file of tensors"),
     (b"\x80\x02, but no pickle", "pickle"),
     (b"12345678{and more", "not a file of tensors"),
-    (b'{"weight_map": {"a": "b"}, ', "not the index of a model"),
+    (b'{"weight_map": {"a": "b"}, ', "not the index of a sharded model"),
     (b"\x93NUMPY\x01\0v\0{'descr': '<f8'}", "not a file of tensors"),
     (bytes(100), "not a file of tensors"),
 ]
@@ -620,8 +620,8 @@ def test_a_model_in_several_files(tmp_path: Path) -> None:
             load(index)
         assert not isinstance(error.value, RecursionError)
 
-    wrong: list[tuple[Any, str]] = [({"a": "gone"}, "gone"), ({"a": "list.safetensors"}, "does not have it")]
-    words = "not the index of a model in several files"
+    wrong: list[tuple[Any, str]] = [({"a": "gone"}, "gone"), ({"a": "list.safetensors"}, "does not contain it")]
+    words = "not the index of a sharded model"
     wrong += [(weights, words) for weights in ({"a": "../x"}, [1], None, {"a": 3})]
     wrong += [({"other": "one.safetensors"}, "'other' as a tensor of one.safetensors"), ({"a": index.name}, "an index")]
     each(wrong, check)

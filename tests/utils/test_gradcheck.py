@@ -72,7 +72,7 @@ def test_a_backward_that_is_not_repeatable() -> None:
         product.register_hook(lambda g: g * (1 + 1e-3 * (calls.append(1) or len(calls))))  # type: ignore[func-returns-value]
         return product
 
-    raises(GradcheckError, "not repeatable", lambda: gradcheck(noisy, leaf(2)))
+    raises(GradcheckError, "gradcheck cannot check it", lambda: gradcheck(noisy, leaf(2)))
 
 
 def test_second_order_is_checked_separately() -> None:

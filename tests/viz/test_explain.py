@@ -33,7 +33,7 @@ def test_before_backward_it_says_so_and_shows_rules_without_gradients() -> None:
     text = lines(explain(w))
     assert text[:2] == [
         "The gradient of w, input (2,) float32 in loss",
-        "No backward has run yet, so there is no gradient: these are the rules that it will run.",
+        "No backward pass has run yet, so there is no gradient. These are the rules that it will run.",
     ]
     assert "1  h = tanh, its input x is w" in text
     rule = r"rule +lambda g, x: g \* tanh_grad\(x\) +minigrad/ops/elementwise.py:\d+"
@@ -42,7 +42,7 @@ def test_before_backward_it_says_so_and_shows_rules_without_gradients() -> None:
     assert "g         the gradient of h (2,)" in text
     assert not any(line.startswith("gives") for line in text)
     assert "h is read 2 times, and these gradients are summed:" in text
-    assert "Backward begins at loss, whose own gradient is 1." in text
+    assert "The backward pass begins at loss, whose own gradient is 1." in text
     assert w.grad is None
 
 
@@ -52,7 +52,7 @@ def test_the_chain_shows_the_engines_numbers() -> None:
     loss.backward(retain_graph=True)
     text = lines(explain(w))
     first, second = (f"{g:.4g}" for g in w.grad.tolist())
-    assert text[1:3] == [f"(2,) = [{first}, {second}]", ".grad holds the same."]
+    assert text[1:3] == [f"(2,) = [{first}, {second}]", ".grad has the same value."]
     assert f"gives     (2,) = [{first}, {second}]" in text
     above = ", ".join(f"{g:.4g}" for g in h.grad.tolist())
     assert f"g         the gradient of h (2,) = [{above}]" in text
@@ -106,7 +106,7 @@ def test_a_recorded_graph_adds_lines_and_numbers() -> None:
     step = next(line for line in text if line.startswith("1  "))
     assert step.startswith("1  h = layer_norm, its input weight is norm.weight    tests/viz/test_explain.py:")
     assert step.endswith(": h = self.norm(x)")
-    kernel = r"kernel +minigrad/backend/kernels/layer_norm_numba.py:\d+ computes the same"
+    kernel = r"kernel +minigrad/backend/kernels/layer_norm_numba.py:\d+ computes the same result"
     assert any(re.fullmatch(kernel, line) for line in text) == bool(of(np.empty(0)).kernels("layer_norm"))
     if REGISTRY["layer_norm"].rules:  # the formula, and then the rule
         place = next(i for i, line in enumerate(text) if line.startswith("gradient  d"))
@@ -156,7 +156,7 @@ def test_each_of_several_results_has_its_own_gradient() -> None:
     assert "result 2 of low, high is read 2 times, and these gradients are summed:" in text
     high.retain_grad()
     loss.backward(retain_graph=True)
-    assert lines(explain(high, of=loss))[1] == "(1,) = [4], as .grad has it"
+    assert lines(explain(high, of=loss))[1] == "(1,) = [4], as stored in .grad"
     text = lines(explain(x, of=loss))
     assert "low, high is read 3 times, and for each result these gradients are summed:" in text
     assert "g         the gradient of result 1 of low, high (1,) = [2]" in text
@@ -182,7 +182,7 @@ def test_hooks_that_may_have_changed_a_gradient_are_listed() -> None:
     loss.backward(retain_graph=True)
     text = lines(explain(w, of=loss))
     assert text[2].startswith("Hooks get the sum of the results of the rules below, and may change it: ")
-    assert "tenfold" in text[2] and text[3] == ".grad holds the same."
+    assert "tenfold" in text[2] and text[3] == ".grad has the same value."
     h.register_hook(tenfold)
     text = lines(explain(w, of=loss))
     assert any(t.startswith("g         the gradient of h (2,) = [") and "], after hooks: " in t for t in text)
@@ -203,7 +203,7 @@ def test_a_tensor_that_is_read_often_stays_short() -> None:
 def test_a_leaf_without_a_result() -> None:
     w = minigrad.ones(2).requires_grad_()
     text = lines(explain(w))
-    assert text[0] == "No backward has run yet: .grad is None."
+    assert text[0] == "No backward pass yet: .grad is None."
     assert text[1].endswith("explain(tensor, of=loss).")
     (w * 3).sum().backward()
     assert lines(explain(w))[0] == ".grad has (2,) = [3, 3]."
@@ -232,7 +232,7 @@ def test_errors_say_why_a_tensor_cannot_be_explained() -> None:
     w, h, loss = product()  # noqa: RUF059
     graph = record(nn.Linear(1, 1), (minigrad.ones(1, 1),))
     for arguments, options, error, message in [
-        ((minigrad.ones(2),), {}, RuntimeError, "requires no gradient"),
+        ((minigrad.ones(2),), {}, RuntimeError, "does not require a gradient"),
         ((minigrad.ones(2).requires_grad_(),), {"of": loss}, RuntimeError, "is not in the graph"),
         (("w",), {}, TypeError, "a name in a graph .of=viz.graph.*, not 'w'"),
         ((w,), {"of": graph}, TypeError, "a graph keeps only names"),

@@ -124,9 +124,9 @@ def test_one_call() -> None:
 def test_invalid_arguments() -> None:
     with pytest.raises(TypeError, match=r"linked takes a module, .* not ndarray"):
         viz.linked(np.ones(3))  # type: ignore[arg-type]
-    raises(ValueError, "no attention ran", lambda: viz.linked(nn.Linear(2, 2), mg.ones(1, 2)))
+    raises(ValueError, "no attention was found", lambda: viz.linked(nn.Linear(2, 2), mg.ones(1, 2)))
     model: Transformer = small()
     source, target = sentences()
     graph = viz.graph(model.loss, source, target)
-    with pytest.raises(ValueError, match="there are 2 graphs for 1 texts with attention"):
+    with pytest.raises(ValueError, match="got 2 graphs for the attention of 1 texts"):
         Linked(viz.attention(model, source, target[:, :-1]), [graph, graph])

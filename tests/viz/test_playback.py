@@ -109,7 +109,7 @@ def test_invalid_arguments() -> None:
         ((torch.ones(2), torch.ones(2)), TypeError, "only a tensor, or a module or function and its inputs"),
         ((3,), TypeError, "a tensor, a module or a function, not int"),
         ((lambda x: x, torch.ones(2)), RuntimeError, "nothing that <lambda> returned requires a gradient"),
-        ((freed,), RuntimeError, r"a backward\(\) has freed this graph.*retain_graph=True"),
+        ((freed,), RuntimeError, r"backward\(\) has freed this graph.*retain_graph=True"),
         ((step,), RuntimeError, "or a function that does not run backward itself"),
     ]:
         raises(error, message, partial(playback, *arguments))

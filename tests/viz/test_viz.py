@@ -111,8 +111,8 @@ def test_pages_and_vector_pictures_need_no_extra(name: str, tmp_path: Path) -> N
         assert "image/svg+xml" not in view._repr_mimebundle_()
     else:
         assert view.save(tmp_path / "a.svg").read_text(encoding="utf-8") == view.svg()
-    raises(ValueError, "a page takes no arguments", lambda: view.save(tmp_path / "b.html", 1))
-    with pytest.raises(ValueError, match=r"a\.txt: the ending must be one of \.html, .*\.svg, \.png, \.pdf"):
+    raises(ValueError, "pages take no arguments", lambda: view.save(tmp_path / "b.html", 1))
+    with pytest.raises(ValueError, match=r"a\.txt: the extension must be one of \.html, .*\.svg, \.png, \.pdf"):
         view.save(tmp_path / "a.txt")
     raises(FileNotFoundError, r"the folder does not exist.*nowhere", lambda: view.save(tmp_path / "nowhere" / "a.html"))
     raises(
@@ -172,7 +172,7 @@ def test_without_a_browser_it_says_where_the_page_is(
     MADE["embedding"]().show()
     assert len(addresses) == display  # a browser of the terminal is not opened
     output = capsys.readouterr().out
-    file = Path(output.removeprefix("No browser is available to show it. The page is ").partition(";")[0])
+    file = Path(output.removeprefix("No browser is available. The page is in ").partition(";")[0])
     assert file.read_text(encoding="utf-8").startswith("<!doctype html>") and "save('x.html')" in output
     shutil.rmtree(file.parent)
 

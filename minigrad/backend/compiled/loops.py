@@ -95,7 +95,7 @@ class Loop:
         dtype that its annotation names, or is not contiguous; RuntimeError: Numba is missing."""
         if not self.address:
             if (library := store.library(self.name.partition(".")[0])) is None:
-                raise RuntimeError(f"{self.name} is a compiled loop, not available here: see minigrad.backend.compiled")
+                raise RuntimeError(f"{self.name} is an unavailable compiled loop: see minigrad.backend.compiled")
             self.address = library.addresses[self.name]
         if len(args) != len(self.kinds):
             raise TypeError(f"{self.name} takes {len(self.kinds)} arguments, not {len(args)}")

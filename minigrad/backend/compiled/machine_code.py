@@ -161,7 +161,7 @@ def _compiled(units: list[str]) -> dict[str, Code]:
         for process, error in zip(processes, errors, strict=True):
             if process.returncode:
                 lines = error.decode(errors="replace").strip().splitlines() or ["no message"]
-                raise RuntimeError(f"compiling them failed: {lines[-1]}")
+                raise RuntimeError(f"compilation failed: {lines[-1]}")
         code = {unit: marshal.loads((Path(folder) / unit).read_bytes()) for unit in units}
     return code
 

@@ -117,7 +117,7 @@ def _ask(units: tuple[str, ...]) -> None:
     except Exception as error:  # whatever fails in the compiler, disk or loader: NumPy's kernels also work
         reason = str(error).strip().splitlines() or [type(error).__name__]
         warnings.warn(
-            f"minigrad's compiled kernels cannot be used here, so NumPy's are: {reason[-1]} "
+            f"minigrad's compiled kernels cannot be used here, so NumPy is used instead: {reason[-1]} "
             f"(set MINIGRAD_FAST=0 in the environment to silence this warning)",
             RuntimeWarning,
             stacklevel=2,

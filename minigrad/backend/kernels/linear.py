@@ -13,7 +13,7 @@ def _misfit(x: Array, weight: Array) -> RuntimeError:
     return RuntimeError(
         f"linear: mat1 and mat2 shapes cannot be multiplied: the input's last axis is "
         f"{x.shape[-1] if x.ndim else 'missing, both arguments need to be at least 1D'} "
-        f"(shape {tuple(x.shape)}), the weight {tuple(weight.shape)} needs {weight.shape[-1]}"
+        f"(shape {tuple(x.shape)}), but the weight {tuple(weight.shape)} needs {weight.shape[-1]}"
     )
 
 

@@ -162,7 +162,7 @@ class Distribution:
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Samples as functions of the parameters, so that gradients reach the parameters."""
-        raise NotImplementedError(f"{type(self).__name__} has no gradients of samples: use sample() and log_prob()")
+        raise NotImplementedError(f"{type(self).__name__} does not support rsample(): use sample() and log_prob()")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All possible values, along the first axis: (K, 1, ...), or expanded to the whole ``batch_shape``."""

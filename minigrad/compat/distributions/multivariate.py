@@ -103,7 +103,7 @@ class MultivariateNormal(_OfMatrix):
 
     def _kl(self, q: MultivariateNormal) -> Tensor:
         if self.event_shape != q.event_shape:
-            raise ValueError("there is no KL divergence between Multivariate Normals of different event shapes")
+            raise ValueError("the KL divergence between Multivariate Normals of different event shapes is undefined")
         inverse = q._whitening()
         trace = (inverse @ self.scale_tril).pow(2).sum((-2, -1))
         distance = (inverse @ (q.loc - self.loc).unsqueeze(-1)).squeeze(-1).pow(2).sum(-1)

@@ -271,7 +271,7 @@ def lstsq(
     _same_dtype(A, B, "lstsq")
     columns = B.unsqueeze(-1) if (vector := B.array.ndim == A.array.ndim - 1) else B
     if columns.array.ndim < 2 or columns.array.shape[-2] != A.array.shape[-2]:
-        raise RuntimeError(f"linalg.lstsq: A has {A.array.shape[-2]} rows, which B of {list(B.shape)} must also have")
+        raise RuntimeError(f"linalg.lstsq: A has {A.array.shape[-2]} rows, but B of shape {list(B.shape)} does not")
     batch = common_shape(A.array.shape[:-2], columns.array.shape[:-2])
     A, columns = A.expand(*batch, *A.shape[-2:]), columns.expand(*batch, *columns.shape[-2:])
     rows, unknowns = A.array.shape[-2:]

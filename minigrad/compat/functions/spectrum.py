@@ -115,7 +115,7 @@ def istft(
     signal = _overlapped(frames * heights, hop)[:, start:stop]
     envelope = _overlapped((heights * heights).expand(1, spectra.shape[1], n_fft), hop)[:, start:stop]
     if not envelope.numel() or float(envelope.detach().abs().min()) < 1e-11:
-        raise RuntimeError(f"{name}: all windows are 0 at some positions of the signal, which cannot be recovered")
+        raise RuntimeError(f"{name}: the signal cannot be recovered where all windows are 0")
     signal = signal / envelope
     signal = _padded(signal, (0, max(stop - start - signal.shape[1], 0)))
     return signal[0] if input.dim() == 2 else signal

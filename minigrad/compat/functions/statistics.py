@@ -253,7 +253,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
         if factors is None:
             continue
         if factors.array.shape != (count,) or kind_of(factors.array) not in kinds or (count and factors.min() < 0):
-            raise RuntimeError(f"cov(): expected {name} to be {count} numbers, none negative, of the right kind")
+            raise RuntimeError(f"cov(): {name} must be {count} non-negative {'ints' if kinds == 'iu' else 'floats'}")
         weights = factors if weights is None else weights * factors
     if weights is None:
         centred = rows - mean(rows, 1, True)

@@ -111,7 +111,7 @@ class Axes(NamedTuple):
             raise RuntimeError(f"{self.name}: Invalid padding string: {padding!r}: expected 'same' or 'valid'")
         pads = self.each("padding", 0 if padding == "valid" else padding)
         if min(pads) < 0:
-            raise RuntimeError(f"{self.name}: negative padding is not supported: it is {pads}")
+            raise RuntimeError(f"{self.name}: negative padding is not supported, but got {pads}")
         return Window(kernel, steps, tuple((p, p) for p in pads), apart)
 
     def check_fits(self, window: Window, lengths: Ints) -> None:
@@ -129,7 +129,7 @@ class Axes(NamedTuple):
             return run(input)
         if input.array.ndim != self.n + 1:
             expected = f"{self.n + 1}D (unbatched) or {self.n + 2}D (batched) input to {self.name}"
-            remedy = "unsqueeze(0) adds an axis, for the batch or the channels"
+            remedy = "unsqueeze(0) adds a batch or channel axis"
             raise RuntimeError(f"Expected {expected}, but got input of size: {list(input.array.shape)}: {remedy}")
         out = run(input.unsqueeze(0))
         return tuple(o.squeeze(0) for o in out) if isinstance(out, tuple) else out.squeeze(0)

@@ -93,7 +93,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     kind = input.array.dtype.kind
     if kind == "b" or (kind == "u" and min_val < 0):
         problem = "bools" if kind == "b" else f"{input.dtype} and a negative limit, {min_val}"
-        raise RuntimeError(f"hardtanh: not provided for {problem}: convert the input with .float()")
+        raise RuntimeError(f"hardtanh: not implemented for {problem}: convert the input with .float()")
     if kind in "iu":
         min_val, max_val = int(min_val), int(max_val)
     return applied(a.hardtanh, input, inplace, min_val, max_val)
@@ -274,7 +274,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """``dropout`` of whole channels: input (N, C, H, W); three axes are read as (N, C, L)."""
     _warn_of_axes("dropout2d", input, (3, 4))
     if input.array.ndim == 3:
-        remedy = "To drop channels of (C, H, W), add an axis for the batch; for (N, C, L) there is dropout1d."
+        remedy = "To drop channels of (C, H, W), add a batch axis; for (N, C, L), use dropout1d."
         warn(f"dropout2d: Received a 3D input, which is interpreted as (N, C, L), as PyTorch does. {remedy}")
     return channels(input, p, training, inplace)
 
@@ -288,7 +288,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
     ndim = input.array.ndim
     if ndim not in usual:
-        rule = f"{name} is for inputs of {usual[0]} or {usual[1]} axes. To drop elements use dropout."
+        rule = f"{name} expects {usual[0]} or {usual[1]} axes. To drop single elements, use dropout."
         warn(f"{name}: Received a {ndim}-D input, which PyTorch deprecates: {rule}")
 
 

@@ -56,10 +56,10 @@ def scaled_dot_product_attention(
     q, k, v = query.array.shape, key.array.shape, value.array.shape
     if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
         expected = "query (..., T, Dh), key (..., S, Dh) and value (..., S, Dv)"
-        raise RuntimeError(f"scaled_dot_product_attention: {expected} do not fit: got {q}, {k} and {v}")
+        raise RuntimeError(f"scaled_dot_product_attention: {expected} do not match: got {q}, {k} and {v}")
     if attn_mask is not None and kind_of(attn_mask.array) not in "bf":
         problem = f"Expected attn_mask dtype to be bool or float, but got {attn_mask.dtype}"
-        raise RuntimeError(f"scaled_dot_product_attention: {problem}: a mask of 0 and 1 becomes bool with .bool()")
+        raise RuntimeError(f"scaled_dot_product_attention: {problem}: convert a mask of 0 and 1 with .bool()")
     probability("dropout", dropout_p)
     if enable_gqa and key.ndim >= 3 and key.shape[-3] != query.shape[-3]:
         key, value = _shared_heads(query, key), _shared_heads(query, value)
@@ -68,7 +68,7 @@ def scaled_dot_product_attention(
     if attn_mask is not None:
         shape, scores = tuple(attn_mask.array.shape), (*lead, query.array.shape[-2], key.array.shape[-2])
         if len(shape) > len(scores) or any(n not in (1, m) for n, m in zip(shape[::-1], scores[::-1], strict=False)):
-            fits = f"the scores (..., T, S), {scores}: {scores[-2:]} fits"
+            fits = f"the scores (..., T, S), {scores}: {scores[-2:]} would fit"
             raise RuntimeError(f"scaled_dot_product_attention: attn_mask of shape {shape} does not broadcast to {fits}")
         if len(lead) != 2 and len(shape) > min(3, len(lead) + 1):  # (..., H, T, S) -> (B, H, T, S)
             wide = attn_mask.expand(*lead[:-1], *((1,) * (len(scores) - len(shape)) + shape)[-3:])
@@ -104,7 +104,7 @@ def _shared_heads(query: Tensor, few: Tensor) -> Tensor:
     """Each head of key or value repeated for the queries that share it: (..., Hk, S, D) -> (..., H, S, D)."""
     heads, shared = query.shape[-3], few.shape[-3]
     if heads % shared:
-        raise RuntimeError(f"scaled_dot_product_attention: {heads} query heads cannot share {shared} of key or value")
+        raise RuntimeError(f"scaled_dot_product_attention: {heads} query heads cannot share {shared} key/value heads")
     return few.repeat_interleave(heads // shared, -3)
 
 
@@ -214,9 +214,9 @@ def _check(
     if any(len(s) != 3 for s in shapes):
         raise AssertionError(f"MultiheadAttention: inputs must be {layout}, or (T, D) without a batch; got {shapes}")
     if tuple(s[2] for s in shapes) != widths:
-        raise AssertionError(f"MultiheadAttention: query, key and value must be {widths} wide, but they are {shapes}")
+        raise AssertionError(f"MultiheadAttention: query, key and value must be {widths} wide, but got {shapes}")
     if len({s[b] for s in shapes}) > 1 or shapes[1][t] != shapes[2][t]:
-        problem = "batches must be equal, and so must the lengths of key and value"
+        problem = "all batch sizes must be equal, and so must the lengths of key and value"
         raise AssertionError(f"MultiheadAttention: inputs are {layout}; {problem}; got {shapes}")
 
 

@@ -72,7 +72,7 @@ def _soft_cross_entropy(input: Tensor, target: Tensor, weight: Weight, reduction
             sizes = f"({input.array.shape[0]}) to match target batch_size ({target.array.shape[0]})"
             raise ValueError(f"cross_entropy: expected input batch_size {sizes}")
         expected = f"of probabilities must have the shape of the input, {tuple(input.shape)}, not {tuple(target.shape)}"
-        other = f"a target of classes must be of an integer dtype, not {target.dtype}"
+        other = f"a target of class indices must have an integer dtype, not {target.dtype}"
         raise RuntimeError(f"cross_entropy: a target {expected}; {other}")
     same_dtype("cross_entropy", input, target=target, weight=weight)
     classes_at = 0 if input.ndim == 1 else 1
@@ -203,7 +203,7 @@ def linear_cross_entropy(
         if not 0.0 <= label_smoothing <= 1.0:
             raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
         if tuple(target.array.shape) != shape[:-1]:
-            shapes = f"input (..., D) of shape {shape} does not fit target (...) of shape {tuple(target.array.shape)}"
+            shapes = f"input (..., D) of shape {shape} does not match target (...) of shape {tuple(target.array.shape)}"
             other_batch = target.array.ndim == len(shape) - 1 and target.array.shape[:1] != shape[:1]
             raise (ValueError if other_batch else RuntimeError)(f"linear_cross_entropy: {shapes}")  # as in PyTorch
         if linear_bias is not None and linear_bias.array.shape != widths[:1]:

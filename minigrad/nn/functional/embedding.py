@@ -78,7 +78,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(f"num_classes should be positive, or -1, but got {num_classes}")
     if low < 0 or high >= num_classes:
         bound = "non-negative" if low < 0 else f"smaller than num_classes ({num_classes})"
-        raise RuntimeError(f"one_hot: Class values must be {bound}, but there is {low if low < 0 else high}")
+        raise RuntimeError(f"one_hot: Class values must be {bound}, but got {low if low < 0 else high}")
     return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()
 
 
@@ -163,7 +163,7 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
     if offsets is None or offsets.array.ndim != 1:
         raise ValueError(f"offsets has to be a 1D Tensor but got {offsets and tuple(offsets.shape)}")
     if include_last_offset and not offsets.array.size:
-        raise RuntimeError("include_last_offset: there must be one offset at least, the end of the last bag")
+        raise RuntimeError("include_last_offset: there must be at least one offset, the end of the last bag")
     integers("embedding_bag", "offsets", offsets)
     starts = offsets.array[:-1] if include_last_offset else offsets.array
     if starts.size and (int(starts[0]) != 0 or int(starts[-1]) > input.array.size):

@@ -39,8 +39,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """x₁ᵀ Wₖ x₂ + bₖ: input1 (..., in1), input2 (..., in2), weight (out, in1, in2) -> (..., out)."""
     same_dtype("bilinear", input1, input2=input2, weight=weight)
     if input1.shape[:-1] != input2.shape[:-1] or (*input1.shape[-1:], *input2.shape[-1:]) != weight.shape[1:]:
-        shapes = f"{tuple(input1.shape)} and {tuple(input2.shape)} do not fit the weight {tuple(weight.shape)}"
-        remedy = "their leading axes must be equal, their last ones in1 and in2 of a weight (out, in1, in2)"
+        shapes = f"{tuple(input1.shape)} and {tuple(input2.shape)} do not match the weight {tuple(weight.shape)}"
+        remedy = "their leading axes must be equal, and their last axes in1 and in2 of the weight (out, in1, in2)"
         raise RuntimeError(f"bilinear: inputs of shapes {shapes}: {remedy}")
     out = einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + bias
@@ -142,7 +142,7 @@ def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: in
     if shape[1] != channels:
         problem = f"expected input{shape} to have {channels} channels, but got {shape[1]} channels instead"
         layout = "(N, C, L)", "(N, C, H, W)", "(N, C, D, H, W)"
-        raise RuntimeError(f"{name}: {context}, {problem}: channels are axis 1, the input is {layout[len(shape) - 3]}")
+        raise RuntimeError(f"{name}: {context}, {problem}: channels are axis 1: the input is {layout[len(shape) - 3]}")
     out = size[1] * groups if transposed else size[0]
     if bias is not None and tuple(bias.array.shape) != (out,):
         problem = f"expected bias to be 1-dimensional with {out} elements, but got {list(bias.array.shape)}"

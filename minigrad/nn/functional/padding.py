@@ -65,7 +65,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 def _cropped(input: Tensor, pairs: list[tuple[int, int]]) -> Tensor:
     for axis, ((before, after), n) in enumerate(zip(pairs, input.array.shape, strict=True)):
         if n + before + after < 0 or n + min(before, 0) + min(after, 0) < 0:
-            raise RuntimeError(f"pad: ({before}, {after}) removes more than axis {axis} of length {n} has")
+            raise RuntimeError(f"pad: ({before}, {after}) removes more than the {n} elements of axis {axis}")
         if min(before, after) < 0:
             start = max(-before, 0)
             input = input.narrow(axis, start, n - start - max(-after, 0))
@@ -76,11 +76,11 @@ def _pad_with_itself(input: Tensor, pairs: list[tuple[int, int]], padded: int, m
     ndim = input.array.ndim
     if ndim not in (padded + 1, padded + 2) or not 1 <= padded <= 3:
         possible = "the last 1 axis of 2 or 3, the last 2 of 3 or 4, or the last 3 of 4 or 5"
-        raise NotImplementedError(f"pad: mode {mode!r} pads {possible}; given {padded} pairs for {ndim} axes")
+        raise NotImplementedError(f"pad: mode {mode!r} pads {possible}; got {padded} pairs for {ndim} axes")
     lengths = input.array.shape
     left = [n + sum(pair) for n, pair in zip(lengths, pairs, strict=True)][ndim - padded :]
     if mode != "circular" and (min(left) < 0 or max(left) < 1):
-        raise RuntimeError(f"pad: mode {mode!r} leaves nothing of shape {list(lengths)} after a padding of {pairs}")
+        raise RuntimeError(f"pad: mode {mode!r} leaves no elements of shape {list(lengths)} after a padding of {pairs}")
     if mode != "circular":
         check_not_empty("pad", input, padded)
     source = input = _cropped(input, pairs) if mode == "circular" else input

@@ -76,7 +76,7 @@ def _max_pool(
         if int(np.maximum(start, start % window.dilation[axis]).max()) >= n:  # the maximum would have no index
             problem = f"kernel_size={window.kernel} and dilation={window.dilation} covers only padding"
             remedy = "use a smaller dilation, or no padding"
-            raise RuntimeError(f"{axes.name}: a window of {problem} in an input of {tuple(lengths)}: {remedy}")
+            raise RuntimeError(f"{axes.name}: a window with {problem} in an input of {tuple(lengths)}: {remedy}")
     return _picked(input, ops.largest_cells(input.detach(), window), return_indices)
 
 
@@ -109,7 +109,7 @@ def _avg_pool(
         raise RuntimeError(f"{axes.name}: divisor must be not zero")
     is_float = kind_of(input.array) in "fc"
     if not is_float and input.dtype is not int64:
-        raise NotImplementedError(f"{axes.name}: not provided for {input.dtype}: convert the input with .float()")
+        raise NotImplementedError(f"{axes.name}: not implemented for {input.dtype}: convert the input with .float()")
     lengths = input.array.shape[2:]
     window = _window(axes, input, kernel_size, stride, padding, 1, ceil_mode)
     total: Tensor = apply(ops.window_sum, (input, window))
@@ -137,7 +137,7 @@ def _window(
     channels, lengths = input.array.shape[1], input.array.shape[2:]
     if channels == 0:
         expected = f"expected {axes.n + 1}D or {axes.n + 2}D (batch mode) input, where only the batch may be empty"
-        raise RuntimeError(f"{axes.name}: {expected}, but got no channels of {list(lengths)}")
+        raise RuntimeError(f"{axes.name}: {expected}, but got 0 channels of {list(lengths)}")
     pads = axes.each("padding", padding)
     window = axes.window(kernel_size, kernel_size if stride is None or stride in ([], ()) else stride, pads, dilation)
     if any(2 * p > k for p, k in zip(pads, window.kernel, strict=True)):

@@ -106,7 +106,7 @@ def binary_cross_entropy(
     array = input.array
     if of(array).device_type == "cpu" and array.size and not ((array >= 0) & (array <= 1)).all():
         problem = "all elements of input should be between 0 and 1, but they lie between"
-        remedy = "take the sigmoid, or binary_cross_entropy_with_logits"
+        remedy = "apply sigmoid first, or use binary_cross_entropy_with_logits"
         raise RuntimeError(f"binary_cross_entropy: {problem} {array.min():g} and {array.max():g}: {remedy}")
     return reduced(apply(ops.binary_cross_entropy, (input, target)), reduction, size_average, reduce, weight)
 

@@ -117,11 +117,11 @@ def pack_padded_sequence(
         lengths = lengths.detach().numpy()
     checked = np.asarray([int(n) for n in lengths], np.int64)
     if batch == 0 or len(checked) != batch:
-        raise RuntimeError(f"pack_padded_sequence: {len(checked)} lengths for a batch of {batch} (which may not be 0)")
+        raise RuntimeError(f"pack_padded_sequence: {len(checked)} lengths for {batch} sequences (at least 1 is needed)")
     if checked.min() <= 0:
         raise RuntimeError(f"pack_padded_sequence: all lengths must be greater than 0, not {checked.min()}")
     if checked.max() > time:
-        raise RuntimeError(f"pack_padded_sequence: a length of {checked.max()}, but the input has {time} steps")
+        raise RuntimeError(f"pack_padded_sequence: a length is {checked.max()}, but the input has {time} steps")
     order = None if enforce_sorted else np.argsort(-checked, kind="stable").astype(np.int64)
     if order is None and (checked[1:] > checked[:-1]).any():
         problem = f"the lengths must be sorted in decreasing order, not {checked.tolist()}"

@@ -235,10 +235,10 @@ class _BaseDataLoaderIter:
             self._num_yielded += 1
         loader, length = self._loader, self._loader._IterableDataset_len_called
         if length is not None and self._num_yielded > len(loader):  # for example, when each worker yields everything
-            hint = " Each worker iterates over its own copy: use get_worker_info() to yield a part in each."
+            hint = " Each worker iterates over its own copy: use get_worker_info() to yield a different part in each."
             warn(
-                f"IterableDataset {loader.dataset!r} says that it has {length} examples, {len(loader)} "
-                f"batches, but {self._num_yielded} have been fetched.{hint if loader.num_workers else ''}"
+                f"IterableDataset {loader.dataset!r} reports {length} examples, or {len(loader)} "
+                f"batches, but {self._num_yielded} batches have been fetched.{hint if loader.num_workers else ''}"
             )
         return data
 

@@ -62,7 +62,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     def __init__(self, *tensors: Tensor) -> None:
         if any(len(tensor) != len(tensors[0]) for tensor in tensors):
             lengths = ", ".join(str(len(tensor)) for tensor in tensors)
-            raise AssertionError(f"Size mismatch between tensors: TensorDataset takes equally many rows, not {lengths}")
+            raise AssertionError(f"Size mismatch between tensors: the number of rows must be equal, not {lengths}")
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
@@ -190,7 +190,7 @@ def random_split(
         lengths = counts
     if sum(lengths) != size:
         problem = f"Sum of input lengths does not equal the length of the input dataset! {sum(lengths)} is not {size}"
-        raise ValueError(f"{problem}: pass lengths that add up to it, or fractions that add up to 1")
+        raise ValueError(f"{problem}: pass lengths that add up to this size, or fractions that add up to 1")
     order = (generator or default_generator).permutation(size).tolist()
     ends = list(accumulate(int(length) for length in lengths))
     return [Subset(dataset, order[end - int(n) : end]) for end, n in zip(ends, lengths, strict=True)]

@@ -132,7 +132,7 @@ class SummaryWriter:
             edges = np.append(edges[:-1:step], edges[-1])
         filled = np.flatnonzero(counts)
         if not filled.size:
-            raise ValueError("no value is in the bins of the histogram")
+            raise ValueError("no values fall into the histogram's bins")
         first, last = filled[0], filled[-1]
         buckets = [0, *counts[first : last + 1].tolist()]  # an empty bin first: a limit is a bin's right edge
         histo = {"min": values.min(), "max": values.max(), "num": len(values), "sum": values.sum()}
@@ -206,7 +206,7 @@ class SummaryWriter:
         self.close()
 
     def _refuse(self, name: str, instead: str, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(f"SummaryWriter.{name} is not provided: {instead}")
+        raise NotImplementedError(f"SummaryWriter.{name} is not supported: {instead}")
 
 
 for _advice, _names in _INSTEAD.items():
@@ -217,7 +217,7 @@ for _advice, _names in _INSTEAD.items():
 def _number(tag: str, value: Any) -> float:
     array = host(value)
     if array.size != 1:
-        raise ValueError(f"add_scalar takes one number; {tag!r} has shape {array.shape}")
+        raise ValueError(f"add_scalar takes one number, but {tag!r} has shape {array.shape}")
     return float(array.reshape(()))
 
 
@@ -225,12 +225,12 @@ def _as_hwc(array: Ndarray, axes: str) -> Ndarray:
     """An image as uint8 (height, width, channels) with 3 or 4 channels."""
     axes = axes.upper()
     if sorted(axes) not in (["C", "H", "W"], ["H", "W"]) or array.ndim != len(axes):
-        raise ValueError(f"an image of shape {array.shape} cannot have the axes {axes!r}")
+        raise ValueError(f"an image of shape {array.shape} does not match the axes {axes!r}")
     if array.dtype != np.uint8:
         array = (array.astype(np.float32) * 255).clip(0, 255).astype(np.uint8)
     if "C" not in axes:
         array, axes = array[..., None], axes + "C"
     array = array.transpose([axes.index(axis) for axis in "HWC"])
     if array.shape[-1] not in (1, 3, 4):
-        raise ValueError(f"an image has 1, 3 or 4 channels, not {array.shape[-1]}")
+        raise ValueError(f"an image must have 1, 3 or 4 channels, not {array.shape[-1]}")
     return np.repeat(array, 3, -1) if array.shape[-1] == 1 else array

@@ -56,8 +56,8 @@ class Attention:
                 if count != len(tokens):
                     raise ValueError(
                         f"{name} has {count} {side}, but there are {len(tokens)} tokens for them: weights are "
-                        f"(layers, heads, queries, keys), and each query and key has a token (also the end of "
-                        f"the sentence and padding)"
+                        f"(layers, heads, queries, keys), and each query and key needs a token (including "
+                        f"the end of the sentence and padding)"
                     )
             weights, sums = layer.weights, layer.weights.sum(-1, dtype=np.float64)  # (H, T)
             wrong = ~np.isfinite(weights).all(-1) | (weights < -SLACK).any(-1)
@@ -67,15 +67,15 @@ class Attention:
             head, row = (int(i) for i in np.argwhere(wrong)[0])
             values = weights[head, row]
             if not np.isfinite(values).all():
-                reason = "has numbers that are not finite; a row that a mask forbids throughout has to be 0"
+                reason = "contains non-finite numbers; a fully masked row must be all zeros"
             elif (values < -SLACK).any():
                 reason = f"has negative numbers, down to {values.min():.4g}"
             else:
-                reason = f"sums to {sums[head, row]:.4g}, and not to 1"
+                reason = f"sums to {sums[head, row]:.4g}, not to 1"
             raise ValueError(
                 f"{self.title}: these are not attention weights. In layer {number}, head {head}, the row of "
-                f"query {row} ({self.queries[row][:40]!r}) {reason}. Scores become weights by softmax over the "
-                f"last axis; dropout of weights is for training: record in evaluation mode"
+                f"query {row} ({self.queries[row][:40]!r}) {reason}. Apply softmax over the last axis to "
+                f"turn scores into weights, and record in evaluation mode, as dropout changes the sum"
             )
 
     @property
@@ -173,9 +173,9 @@ def sides(tokens: Any) -> Sides:
         return Sides(_side(tokens), _side(tokens))
     if isinstance(tokens, Mapping):
         if unknown := set(tokens) - set(Sides._fields):
-            raise TypeError(f"tokens have the keys 'source', 'target' and 'written', not {sorted(map(str, unknown))}")
+            raise TypeError(f"the keys of tokens are 'source', 'target' and 'written', not {sorted(map(str, unknown))}")
         if callable(tokens.get("written")):
-            raise TypeError("written tokens must be a list of texts: the model does not get their ids")
+            raise TypeError("written tokens must be a list of strings: the model does not get their ids")
         return Sides(*(_side(tokens.get(name)) for name in Sides._fields))
     if isinstance(tokens, tuple | list) and len(tokens) == 2 and not all(isinstance(t, str) for t in tokens):
         return Sides(_side(tokens[0]), _side(tokens[1]))
@@ -190,14 +190,14 @@ def _side(tokens: Any) -> Side:
         return tokens
     if isinstance(tokens, str):
         raise TypeError(
-            f"tokens are a list of texts, one for each position, and not one text: split {tokens[:40]!r} "
-            f"into the model's tokens"
+            f"tokens must be a list of strings, one for each position, not one string: split "
+            f"{tokens[:40]!r} into the model's tokens"
         )
     if not hasattr(tokens, "__iter__"):
-        raise TypeError(f"tokens are a list of texts, and not of type {type(tokens).__name__}")
+        raise TypeError(f"tokens must be a list of strings, not of type {type(tokens).__name__}")
     listed = list(tokens)
     if wrong := [t for t in listed if not isinstance(t, str)]:
-        raise TypeError(f"tokens are texts, but {wrong[0]!r:.60} is of type {type(wrong[0]).__name__}")
+        raise TypeError(f"tokens must be strings, but {wrong[0]!r:.60} is of type {type(wrong[0]).__name__}")
     return listed
 
 

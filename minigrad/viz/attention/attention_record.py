@@ -54,9 +54,9 @@ def from_call(
     if not trace.seen:
         name = f"this {type(model).__name__}" if isinstance(model, Module) else getattr(model, "__name__", "this")
         raise ValueError(
-            f"no attention ran in {name}: it finds F.scaled_dot_product_attention, "
+            f"no attention was found in {name}. What is found: F.scaled_dot_product_attention, "
             f"nn.MultiheadAttention, and a softmax over the last axis whose result multiplies values, but "
-            f"nothing under no_grad, or with ops on bare arrays (decoding with a cache)"
+            f"nothing under no_grad or on bare arrays (decoding with a cache)"
         )
     read = [*inputs, *(value for name, value in named_inputs.items() if "mask" not in name)]
     ids = _ids(read, all(kind == "decoder" for kind, _ in trace.seen))
@@ -152,7 +152,7 @@ def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
     if not by_kind:
         raise ValueError("there are no weights: the dictionary is empty")
     if unknown := [name for name in by_kind if name is not None and name not in KINDS]:
-        raise ValueError(f"kinds of attention are {', '.join(KINDS)}, and not {unknown[0]!r}")
+        raise ValueError(f"the kinds of attention are {', '.join(KINDS)}, not {unknown[0]!r}")
     two = tokens.source is not None and tokens.target is not None and tokens.source is not tokens.target
     recorded: list[Seen] = []
     for name, value in by_kind.items():
@@ -161,19 +161,19 @@ def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
             layers = [w[0] if w.ndim == 4 else w for w in map(_host, value)]
             shapes = [w.shape for w in layers]
             if any(len(shape) != 3 for shape in shapes):
-                raise ValueError(f"{label}: each layer's weights are (H, T, S) or (B, H, T, S), not {shapes}")
+                raise ValueError(f"{label}: each layer's weights must be (H, T, S) or (B, H, T, S), not {shapes}")
         else:
             array = _host(value)
             if not 2 <= array.ndim <= 4:
                 raise ValueError(
-                    f"{label}: weights are (layers, heads, queries, keys), and not of shape {array.shape}; of a batch "
-                    f"take one sentence, such as weights[:, :, 0]"
+                    f"{label}: weights must be (layers, heads, queries, keys), not of shape {array.shape}; select "
+                    f"one sentence of a batch, for example with weights[:, :, 0]"
                 )
             layers = list(array.reshape((1,) * (4 - array.ndim) + array.shape))
         if not layers:
             raise ValueError(f"{label}: it has no layers")
         if len({w.shape[-2:] for w in layers}) > 1:
-            raise ValueError(f"{label}: layers differ in their tokens: {[w.shape for w in layers]}")
+            raise ValueError(f"{label}: layers have different numbers of tokens: {[w.shape for w in layers]}")
         blocked = inferred_mask(np.concatenate(layers))  # the heads of all layers together
         if name is None:  # cross-attention between two texts, else according to the mask
             target, source = layers[0].shape[-2:]

@@ -53,8 +53,8 @@ def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = ""
     if kwargs or not texts or len(inputs) > 2 or (inputs and tokens is not None):
         wrong = f"an argument {next(iter(kwargs))!r}" if kwargs else f"{len(inputs)} more"
         raise TypeError(
-            f"weights are followed by the tokens of the source, and of the target (or by tokens=…): "
-            f"lists of texts; got {wrong}. To record a model's attention, pass the module itself"
+            f"after the weights, pass the source tokens and the target tokens (or tokens=…) as lists "
+            f"of strings; got {wrong}. To record a model's attention, pass the module itself"
         )
     both = sides(tokens if not inputs else inputs[0] if len(inputs) == 1 else inputs)
     return AttentionView(grouped(both, from_weights(subject, both)), title)
@@ -123,7 +123,7 @@ class AttentionView(Picture):
         if view == "model":
             return model_picture(attention, palette).svg()
         if view not in ("head", "matrix"):
-            raise ValueError(f"a view is 'head', 'matrix' or 'model' ('neuron': in the page), not {view!r}")
+            raise ValueError(f"view must be 'head', 'matrix' or 'model' ('neuron' is only on the page), not {view!r}")
         draw = head_picture if view == "head" else matrix_picture
         return draw(attention, chosen(attention, layer, head), palette).svg()
 
@@ -186,7 +186,7 @@ def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | 
     """Some heads of a layer, or of the mean over layers. Raises ValueError: out of range, or head counts differ."""
     layers = attention.layers
     if layer is None and len({len(one.weights) for one in layers}) > 1:
-        raise ValueError("layers with different heads have no mean: choose a layer")
+        raise ValueError("layers with different numbers of heads have no mean: choose a layer")
     if layer is not None or len(layers) == 1:
         number = checked_number("layer", layer or 0, len(layers))
         layers, name = layers[number : number + 1], f"layer {number}"

@@ -90,12 +90,12 @@ class GraphView(Picture):
         """
         if self.replay is None:
             raise RuntimeError(
-                f"this graph cannot be computed again: it is plain data, or its ops read over {MOST:,} numbers"
+                f"this graph cannot be recomputed: it is plain data, or its ops read over {MOST:,} numbers"
             )
         nodes = self.graph.nodes
         numbers = [nodes[node].id] if isinstance(node, int) else [one.id for one in nodes if one.name == node]
         if len(numbers) != 1:
-            raise KeyError(f"{len(numbers) or 'no'} nodes are called {node!r}: pass the number")
+            raise KeyError(f"{len(numbers) or 'no'} nodes are called {node!r}: pass the node's number")
         changes = {**self.changes, numbers[0]: [*self.changes.get(numbers[0], ()), (at, value)]}
         return replace(self, graph=self.replay.changed(changes), changes=changes)
 

@@ -100,13 +100,13 @@ def kept_arguments(node: Node) -> list[tuple[int, Any]]:
 @np.errstate(all="ignore")
 def _results(op: Op, args: list[Any], left: int) -> tuple[Array, ...]:
     if op.backward is not None or not op.builtin:
-        raise UnknownError(f"{op.name} belongs to the program, and is not run a second time")
+        raise UnknownError(f"{op.name} is user-defined, so it is not run again")
     if left < 0:
-        raise UnknownError("the graph is too large to compute again")
+        raise UnknownError("the graph is too large to recompute")
     try:
         out = op.compute(args)[0]
     except Exception as error:  # from code that a program has replaced
-        raise UnknownError(f"computing it again failed: {error}") from error
+        raise UnknownError(f"recomputing it failed: {error}") from error
     results = out if isinstance(out, tuple) else (out,)
     return tuple(array if type(array) in ARRAY_TYPES else np.asarray(array) for array in results)
 
@@ -126,7 +126,7 @@ def _is_close(a: Array, b: Array) -> bool:
 def run_again(node: Node, args: list[Any], changes: Sequence[Change]) -> tuple[Any, ...]:
     """A node's results for other arguments, with changed numbers in the first result."""
     if node.op.backward is not None:
-        raise UnknownError(f"{node.op.name} is a Function of the program, and is not run again")
+        raise UnknownError(f"{node.op.name} is a user-defined Function, so it is not run again")
     try:
         result = apply(node.op, tuple(args))
     except Exception as error:  # from numbers that an op rejects, such as an index

@@ -202,7 +202,7 @@ def test_a_grain_is_no_larger_than_the_count_and_asks_for_no_threads() -> None:
 def test_without_numba_a_loop_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "library", lambda unit="": None)
     monkeypatch.setattr(probe.work, "address", 0)
-    raises(RuntimeError, "not available here", lambda: probe.work(1, 1, 1, np.zeros(1, np.int64), np.zeros(1)))
+    raises(RuntimeError, "unavailable", lambda: probe.work(1, 1, 1, np.zeros(1, np.int64), np.zeros(1)))
 
 
 # In whole processes --------------------------------------------------------------------------------------

@@ -272,7 +272,7 @@ def test_a_compiler_that_fails_is_reported_once(
 def test_without_a_python_to_start(cache: Path, monkeypatch: pytest.MonkeyPatch, executable: str | None) -> None:
     fresh(monkeypatch)
     monkeypatch.setattr(sys, "executable", executable)
-    with pytest.warns(RuntimeWarning, match="NumPy's are"):
+    with pytest.warns(RuntimeWarning, match="so NumPy is used instead"):
         assert store.library() is None
 
 

@@ -69,5 +69,5 @@ def test_inner_derivatives_work_without_recording() -> None:
 
 def test_bad_use_raises_an_error() -> None:
     raises(RuntimeError, "single number", lambda: func.grad(lambda v: v)(minigrad.tensor(X)))
-    raises(RuntimeError, "derivatives are for tensors, not float", lambda: func.grad(lambda v: v)(1.5))
+    raises(RuntimeError, "only tensors can be differentiated, not float", lambda: func.grad(lambda v: v)(1.5))
     raises(RuntimeError, "must return tensors", lambda: func.jacrev(lambda v: (v, 3))(minigrad.tensor(X)))

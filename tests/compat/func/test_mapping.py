@@ -41,8 +41,8 @@ def test_random_numbers_are_rejected_the_same_or_different() -> None:
     "call, text",
     [
         (lambda x: func.vmap(lambda a, b: a)(x, x[0]), "must have equal sizes"),
-        (lambda x: func.vmap(lambda a: a, in_dims=None)(x), "none of the arguments"),
-        (lambda x: func.vmap(lambda a: a, in_dims=(0, 0))(x), "do not have the structure"),
+        (lambda x: func.vmap(lambda a: a, in_dims=None)(x), "no argument is mapped"),
+        (lambda x: func.vmap(lambda a: a, in_dims=(0, 0))(x), "does not match the arguments"),
         (lambda x: func.vmap(lambda a: a)(x[:0]), "there are no slices"),
         (lambda x: func.vmap(lambda a: a, out_dims=(0, 1))(x), "out_dims has 2 entries for 1"),
     ],

@@ -19,7 +19,7 @@ def _differ(g: ProcessGroup, first: Callable[[], Any], others: Callable[[], Any]
     g.compares = True
     message = raised(RuntimeError, first if g.rank() == 0 else others)
     rest = "rank 1: " if g.size() == 2 else f"ranks {', '.join(map(str, range(1, g.size())))}: "
-    for text in ("the ranks do not make the same call", "rank 0: ", rest, *texts):
+    for text in ("the ranks made different calls", "rank 0: ", rest, *texts):
         assert text in message, (text, message)
     x = minigrad.ones(3)
     dist.all_reduce(x, ReduceOp.SUM, g)

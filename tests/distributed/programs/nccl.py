@@ -149,7 +149,7 @@ def check_operations_that_nccl_lacks(group: ProcessGroup) -> None:
             lambda x=x, op=op: dist.reduce_scatter(x, [x] * group.size(), op, group),
         ):
             message = raised(RuntimeError, call)
-            assert f"NCCL has no reduction '{op.value}' of {dtype}: move the tensor to the CPU" in message, message
+            assert f"NCCL does not support '{op.value}' of {dtype}: move the tensor to the CPU" in message, message
         same(x, numbers(group.number, dtype))
 
 

@@ -110,7 +110,7 @@ BAD: dict[str, tuple[Change, type[Exception], str]] = {
     "no file of weights": (content(WEIGHTS, b"hello" * 100), RuntimeError, "it is not a file of tensors"),
     "a list": (lambda path: mg.save([mg.ones(2)], path / WEIGHTS), ValueError, "does not hold the weights"),
     "a part is missing": (index({FIRST: "part.safetensors"}), FileNotFoundError, "part.safetensors"),
-    "parts elsewhere": (index({FIRST: "../part.safetensors"}), RuntimeError, "files that are not in its folder"),
+    "parts elsewhere": (index({FIRST: "../part.safetensors"}), RuntimeError, "it names files outside its folder"),
     "damaged tokenizer": (content("tokenizer.json", b"{"), ValueError, "is damaged: EOF while parsing"),
     "half a tokenizer": (content("vocab.json", b"{}"), ValueError, "is damaged: vocab.json without merges.txt"),
 }

@@ -91,11 +91,11 @@ def test_a_killed_rank_ends_all_ranks_and_the_training_resumes_bitwise(tmp_path:
 def test_a_failure_ends_all_ranks_and_is_reported_once(tmp_path: Path) -> None:
     ran = on_ranks(2, tmp_path / "broken", batches="broken")
     assert ran.status == 1
-    assert "rank 1 ends with an error" in ran.err and "'str' object has no attribute 'to'" in ran.err
+    assert "rank 1 failed with an error" in ran.err and "'str' object has no attribute 'to'" in ran.err
     (tmp_path / "run").write_text("in the way")
     ran = on_ranks(2, tmp_path / "run")
     assert ran.status == 1
-    assert ran.err.count("ends with an error") == 1 and "cannot write checkpoints to" in ran.err
+    assert ran.err.count("failed with an error") == 1 and "cannot write checkpoints to" in ran.err
     ran = on_ranks(2, tmp_path / "none", accumulate=1)
     assert "2 ranks share the batches of an update, but accumulate is 1: set accumulate to 2" in ran.err
     assert not (tmp_path / "none").exists()

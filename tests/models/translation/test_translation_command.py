@@ -309,7 +309,7 @@ def test_options_that_do_not_go_together(fails: Say, monkeypatch: pytest.MonkeyP
         ("one --input x.txt", "not both"),
         ("one two --attention x.png", "--attention draws one sentence"),
         ("--attention x.png", "--attention draws one sentence"),
-        ("one --attention x.jpeg", "cannot save x.jpeg: the ending must be one of"),
+        ("one --attention x.jpeg", "cannot save x.jpeg: the extension must be one of"),
         ("--graph x.html", "--graph draws one sentence"),
         ("one --graph x.svg", "whose name must end in .html, not x.svg"),
         ("one --attention a.pdf --run nowhere", "pip install"),  # before anything is read

@@ -221,7 +221,7 @@ def test_lengths_of_streams() -> None:
     raises(TypeError, "no length", lambda: len(DataLoader(Stream(5))))
     loader = DataLoader(Stream(3, length=2))
     assert len(loader) == 2
-    with pytest.warns(UserWarning, match="says that it has 2 examples, 2 batches, but 3"):
+    with pytest.warns(UserWarning, match="reports 2 examples, or 2 batches, but 3"):
         list(loader)
 
 

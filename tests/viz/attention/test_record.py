@@ -213,8 +213,8 @@ def test_functions_of_queries_and_keys() -> None:
     assert np.allclose(view.weights()[0], expected[None], atol=1e-6) and view.kinds == ("encoder",)
     assert not q.requires_grad
     for model, message in (
-        (nn.Linear(D, D), "no attention ran in this Linear"),
-        (lambda x: x.softmax(-1), "no attention ran in <lambda>"),
+        (nn.Linear(D, D), "no attention was found in this Linear"),
+        (lambda x: x.softmax(-1), "no attention was found in <lambda>"),
     ):
         with pytest.raises(ValueError, match=message):
             attention(model, mg.randn(2, D))
@@ -273,7 +273,7 @@ def test_tokens_of_a_model() -> None:
         attention(model, SOURCE, TARGET, tokens=list("abc"))
     with mg.no_grad():
         model.encoder[0].attention.query.weight[0, 0] = float("nan")
-    with pytest.raises(ValueError, match=r"Encoder self-attention: these are not.*are not finite"):
+    with pytest.raises(ValueError, match=r"Encoder self-attention: these are not.*contains non-finite"):
         attention(model, SOURCE, TARGET)
 
 

@@ -42,7 +42,7 @@ def test_save_by_ending(tmp_path) -> None:
         (".mmd", b"flowchart"),
     ):
         assert drawing.save(tmp_path / f"graph{ending}").read_bytes().startswith(start)
-    raises(ValueError, r"ending must be one of .*\.pdf", lambda: drawing.save(os.fspath(tmp_path / "graph.jpg")))
+    raises(ValueError, r"extension must be one of .*\.pdf", lambda: drawing.save(os.fspath(tmp_path / "graph.jpg")))
 
 
 def test_options() -> None:

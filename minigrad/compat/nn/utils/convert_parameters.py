@@ -27,7 +27,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     listed = list(parameters)
     count = sum(p.numel() for p in listed)
     if tuple(vec.shape) != (count,):
-        raise RuntimeError(f"the parameters hold {count} numbers, the vector has shape {tuple(vec.shape)}")
+        raise RuntimeError(f"the parameters have {count} elements, but the vector has shape {tuple(vec.shape)}")
     for parameter, part in zip(listed, vec.split([p.numel() for p in listed]), strict=True):
         parameter.copy_(part.reshape(parameter.shape))
 
