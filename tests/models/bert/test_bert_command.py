@@ -59,7 +59,7 @@ def test_without_data_it_learns_small_examples(
         line = [task, "--from", "scratch", "--run", str(tmp_path / task), "--epochs", "1", *FEW]
         assert cli.main(line) == 0
         printed = capsys.readouterr()
-        assert f"{task}: a small data set from the bundled corpus; " in printed.err and " data lists " in printed.err
+        assert f"{task}: using a small data set from the bundled" in printed.err and " data lists " in printed.err
         assert "64 examples for training, 16 for evaluation; 2 updates" in printed.err and "best, after" in printed.out
     sentences = english_italian.load("train", 200)
     monkeypatch.setattr(english_italian, "load", lambda: sentences)
@@ -71,8 +71,8 @@ def test_wrong_input(trained: Callable[[str], Path], tmp_path: Path, refused: Ca
     model, empty, odd = str(trained("sst2")), tmp_path / "empty", tmp_path / "odd"
     empty.write_text("", encoding="utf-8")
     odd.write_text("a film\todd\n", encoding="utf-8")
-    refused(["predict", model, ""], "there is no input")
-    refused(["predict", model, "--input", str(empty)], "there is no input")
+    refused(["predict", model, ""], "no input")
+    refused(["predict", model, "--input", str(empty)], "no input")
     refused(["predict", model, "two\ttexts"], "sst2 needs a text without a tab")
     refused(["evaluate", model, "--data", str(empty)], "has no examples")
     refused(["evaluate", model, "--data", str(odd)], "the label 'odd' is not in the training data")
@@ -90,7 +90,7 @@ def test_wrong_options(refused: Callable[..., None]) -> None:
         (["sst2", "--seed", "x"], 2, "a whole number from 0 to"),
         (["squad", "--from", "scratch", "--width", "30"], 1, "d_model (30) must be a multiple of heads (4)"),
         (["pretrain", "--text", "missing.txt"], 1, "there is no file missing.txt"),
-        (["predict", "nowhere", "x"], 1, "nowhere holds no fine-tuned model"),
+        (["predict", "nowhere", "x"], 1, "nowhere has no fine-tuned model"),
         (["search", "x", "--input", "missing.txt"], 1, "there is no file missing.txt"),
         (["search", "x", "--input", "missing.txt", "--top", "0"], 2, "a whole number from 1 on"),
         (["glue"], 2, "invalid choice: 'glue'"),
@@ -129,7 +129,7 @@ def test_invalid_searches(file: Path, model: Path) -> None:
     for text, query, longest, message in (
         ("", "q", 32, "has no text to search"),
         ("a\n", " ", 32, "the query is empty"),
-        ("a\n", "q", 33, "a length of 33 pieces is more than the 32 positions"),
+        ("a\n", "q", 33, "a length of 33 pieces does not fit in the model's 32 positions"),
     ):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(ValueError, match=message):

@@ -102,7 +102,7 @@ def test_bad_sizes() -> None:
         ({"d_model": 9, "heads": 3, "attention": "absolute"}, r"d_model \(9\) must be even"),
         ({"cycle": 0}, "cycle must be at least 1, not 0"),
         ({"distances": 0}, "distances must be at least 1, not 0"),
-        ({"dropout": 1.5}, r"dropout has to be between 0 and 1, not 1\.5"),
+        ({"dropout": 1.5}, r"dropout must be between 0 and 1, not 1\.5"),
         ({"attention": "sparse"}, "attention is one of relative, absolute, not 'sparse'"),
     ):
         with pytest.raises(ValueError, match=message):
