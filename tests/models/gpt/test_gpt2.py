@@ -212,5 +212,5 @@ def test_invalid_configurations() -> None:
     for message, changes in wrong.items():
         with pytest.raises(ValueError, match=message):
             small(**changes)
-    with pytest.raises(ValueError, match="5 tokens are more than the 4 that the model sees at once"):
+    with pytest.raises(ValueError, match="5 tokens do not fit in the 4 that the model sees at once"):
         small(positions=4)(mg.zeros(1, 5, dtype=mg.int64))

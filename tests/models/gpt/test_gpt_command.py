@@ -219,7 +219,7 @@ def test_it_prints_at_once(trained: Path, capsys: pytest.CaptureFixture[str], mo
 def test_invalid_options_of_generate(trained: Path, refused: Refused) -> None:
     for options, message in (
         (("--prompt", ""), "the prompt is empty"),
-        (("--prompt", "the Ω"), "never seen 'Ω': its vocabulary is the .* characters"),
+        (("--prompt", "the Ω"), "never seen 'Ω': its vocabulary has only the .* characters"),
         (("--num-beams", "2", "--top-k", "3"), "--top-k is for sampling"),
         (("--temperature", "0", "--top-p", "0.5"), "--top-p is for sampling"),
         (("--top-p", "2"), "top_p must be above 0 and at most 1"),
@@ -392,14 +392,14 @@ def test_transformer_xl_trains_and_writes(text: Path, refused: Refused, capsys: 
     output = capsys.readouterr()
     assert output.out.startswith("the cat sees the moon.") and "note" not in output.err
     refused(["generate", "--run", folder, "--stride", "4"], "this model has a memory instead")
-    refused(["export", folder, "--run", folder], "transformers has no transformer-xl model")
+    refused(["export", folder, "--run", folder], "transformers has no transformer-xl")
 
 
 def test_settings_that_do_not_fit(text: Path, refused: Refused) -> None:
     command = ["train", "--input", str(text), "--run", str(text.parent / "run"), *SIZES, "--steps", "9"]
-    refused([*command, "--memory", "8"], "memory is 8: only transformer-xl has one")
+    refused([*command, "--memory", "8"], "memory is 8, but only transformer-xl has a memory")
     recurrent = [*command, "--model", "transformer-xl"]
-    refused([*recurrent, "--ranks", "2", "--accumulate", "2"], "an update passes its memory to the next")
+    refused([*recurrent, "--ranks", "2", "--accumulate", "2"], "each update passes its memory to the next")
     refused([*recurrent, "--batch", "500"], "is too short for 500 rows of 8 tokens: give a longer text")
 
 

@@ -107,5 +107,5 @@ def test_bad_sizes() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             Config(V, **{**SIZES, **changes})
-    with pytest.raises(ValueError, match="33 tokens are more than the 32 that the model sees at once"):
+    with pytest.raises(ValueError, match="33 tokens do not fit in the 32 that the model sees at once"):
         small()(text(1, 33))

@@ -157,7 +157,7 @@ def test_the_model_is_unchanged() -> None:
     model = gpt2().train()
     model.norm.weight.requires_grad_(False)
     assert repr(logit_lens(model, TOKENS)).startswith("<logit lens of 3 layers, 7 tokens; .save('x.html'), .svg()")
-    raises(ValueError, "13 tokens are more than the 12", lambda: logit_lens(model, [1] * 13))
+    raises(ValueError, "13 tokens do not fit in the 12", lambda: logit_lens(model, [1] * 13))
     assert all(module.training for module in model.modules())
     assert [p.requires_grad for p in (model.norm.weight, model.norm.bias)] == [False, True]
     assert all(p.grad is None for p in model.parameters())
