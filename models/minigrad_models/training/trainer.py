@@ -138,7 +138,7 @@ class Trainer:
             state, settings = self.state, self.settings
             over = self.ranks.of_first(self._over) or self._impatient()
             if over and not self._evaluation_due(True):
-                status = f"holds a finished training of {state.step:,} steps; to begin another, use another folder"
+                status = f"holds a finished run of {state.step:,} steps; to start another, use a different folder"
             if first and status:
                 with suppress(*LOST):
                     print(f"{self.folder.path} {status}", file=sys.stderr)

@@ -96,7 +96,7 @@ def _do_serve(options: argparse.Namespace) -> int:
     return serve(Translator.load(options.run, options.device), options.port, options.host)
 
 
-names, module = "preset's or the data's", "translation.train_translator"
+names, module = "preset or the data", "translation.train_translator"
 TRAIN, CONFIG = common.training_commands(module, Settings, settings_of, run_folder, names, DEFAULT, start="from")
 COMMANDS = (
     TRAIN,

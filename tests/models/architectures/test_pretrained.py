@@ -80,7 +80,7 @@ BAD: dict[str, tuple[Change, type[Exception], str]] = {
     "config is cut off": (content(CONFIG, b'{"model_type": "gp'), ValueError, "config.json is damaged: Unterminated"),
     "config is no text": (content(CONFIG, b"\xff\xfe"), ValueError, "config.json is damaged: 'utf-8' codec"),
     "config is nested": (content(CONFIG, b"[" * 100_000), ValueError, "config.json is damaged: maximum recursion"),
-    "a size that is no number": (entries(vocab_size="31"), ValueError, "vocab_size is '31', and should be of type int"),
+    "a size that is no number": (entries(vocab_size="31"), ValueError, "vocab_size is '31', but should be of type int"),
     "a size below 1": (entries(n_layer=0), ValueError, "layers must be at least 1, not 0"),
     "a dropout that is none": (entries(resid_pdrop=2), ValueError, "dropout must be between 0 and 1, not 2"),
     "an epsilon that is NaN": (entries(layer_norm_epsilon=float("nan")), ValueError, "layer_norm_epsilon is nan"),

@@ -343,8 +343,8 @@ WRONG: dict[str, dict[str, Any]] = {
     "padding must be a token id, 0 to 30, not 31": {"pad_token_id": 31},
     "types must be at least 1, not 0": {"type_vocab_size": 0},
     "id2label must number the labels 0 to 1, not '0, 2'": {"id2label": {"0": "a", "2": "b"}},
-    "id2label is a list, and should be of type dict[int | str, str]": {"id2label": ["a", "b"]},
-    "id2label['0'] is 1, and should be of type str": {"id2label": {"0": 1}},
+    "id2label is a list, but should be of type dict[int | str, str]": {"id2label": ["a", "b"]},
+    "id2label['0'] is 1, but should be of type str": {"id2label": {"0": 1}},
     "num_labels must be at least 1, not 0": {"num_labels": 0},
 }
 

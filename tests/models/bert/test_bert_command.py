@@ -24,7 +24,7 @@ def test_from_one_command_to_the_next(data: Path, tmp_path: Path, capsys: pytest
     assert "200 examples for training, 40 for evaluation; 28 updates" in printed.err
     assert cli.main(train) == 0  # again: the result of the finished run
     again = capsys.readouterr()
-    assert again.out == printed.out and "holds a finished training of 28 steps" in again.err
+    assert again.out == printed.out and "holds a finished run of 28 steps" in again.err
     train[train.index("--epochs") + 1] = "5"
     assert cli.main(train) == 0  # longer: continues from the last weights
     longer = capsys.readouterr().err
@@ -82,11 +82,11 @@ def test_wrong_options(refused: Callable[..., None]) -> None:
     for line, status, message in (
         (["sst2", "--data", "missing"], 1, "missing has no train.tsv"),
         (["conll", "--data", "missing"], 1, "missing has no eng.train or train.txt"),
-        (["sst2", "--epochs", "0"], 2, "a whole number from 1 on is needed, not '0'"),
-        (["pretrain", "--layers", "1000000000"], 2, "a whole number from 1 to 1,000 is needed"),
-        (["sst2", "--rate", "-1"], 2, "a number above 0 is needed, not '-1'"),
-        (["sst2", "--rate", "nan"], 2, "a number above 0 is needed, not 'nan'"),
-        (["sst2", "--dropout", "1"], 2, "a number from 0 on, below 1, is needed"),
+        (["sst2", "--epochs", "0"], 2, "expected a whole number of at least 1, not '0'"),
+        (["pretrain", "--layers", "1000000000"], 2, "expected a whole number from 1 to 1,000"),
+        (["sst2", "--rate", "-1"], 2, "expected a number above 0, not '-1'"),
+        (["sst2", "--rate", "nan"], 2, "expected a number above 0, not 'nan'"),
+        (["sst2", "--dropout", "1"], 2, "expected a number of at least 0 and below 1"),
         (["sst2", "--seed", "x"], 2, "a whole number from 0 to"),
         (["squad", "--from", "scratch", "--width", "30"], 1, "d_model (30) must be a multiple of heads (4)"),
         (["pretrain", "--text", "missing.txt"], 1, "there is no file missing.txt"),

@@ -129,7 +129,7 @@ def test_a_finished_run_trains_longer_and_answers_at_once(
         assert cli.main(command) == 0
         output = capsys.readouterr()
         assert output.out == f"saved to {folder / 'model.safetensors'}, after 15 updates\n{report}"
-        assert "holds a finished training" in output.err
+        assert "holds a finished run" in output.err
 
 
 def test_it_starts_from_a_run(trained: Path, text: Path, refused: Refused) -> None:
@@ -144,8 +144,8 @@ def test_it_starts_from_a_run(trained: Path, text: Path, refused: Refused) -> No
     model = run.load(text.parent / "run").model
     assert (model.config.dropout, model.config.attention_dropout) == (0.2, 0.2)
     fresh = [*command, "--fresh"]
-    refused([*fresh, "--layers", "3"], "--layers 3: the model in .* has 1")
-    refused([*fresh, "--tokenizer", "bytes"], "--tokenizer bytes: the model in .* has characters")
+    refused([*fresh, "--layers", "3"], "--layers 3, but the model in .* has 1")
+    refused([*fresh, "--tokenizer", "bytes"], "--tokenizer bytes, but the model in .* has characters")
     refused([*command, "--layers", "3"], "another configuration: layers")
     text.write_text("Ω" * 200, encoding="utf-8")
     refused([*command, "--fresh"], "never seen 'Ω'")
@@ -237,7 +237,7 @@ def test_more_of_the_text_before_a_token(trained: Path, tmp_path: Path, refused:
         assert cli.main(["evaluate", "--run", str(trained), "--stride", stride, *where]) == 0
         numbers.append(json.loads((tmp_path / "numbers.json").read_text()))
     assert numbers[0]["tokens"] == numbers[1]["tokens"] and numbers[0]["loss"] != numbers[1]["loss"]
-    refused(["evaluate", "--run", str(trained), "--window", "13"], "--window 13: the model sees 12")
+    refused(["evaluate", "--run", str(trained), "--window", "13"], "--window 13 is more than the 12 tokens that")
     refused(["evaluate", "--run", str(trained), "--stride", "13"], "--stride 13 is more than the window")
     (tmp_path / "a").write_text("t")
     refused(["evaluate", "--run", str(trained), "--input", str(tmp_path / "a")], "has 1 tokens")
@@ -251,11 +251,11 @@ def test_a_text_that_is_too_short_leaves_no_run(text: Path, refused: Refused) ->
 
 def test_invalid_sizes(text: Path, refused: Refused) -> None:
     refused(arguments(text, "--heads", "3"), "must be a multiple of heads")
-    refused(arguments(text, "--window", "13"), "window .13. is more than the model sees")
+    refused(arguments(text, "--window", "13"), "window .13. must not exceed context")
     refused(arguments(text, "--d-model", "10000000"), "GiB to train")
-    refused(arguments(text, "--warm-up", "99"), "--warm-up is 99: .* less than --steps")
-    refused(arguments(text, "--final-rate", "1"), "above the learning_rate")
-    refused(arguments(text, "--preset", "huge"), "no preset 'huge'; there are sentences, shakespeare")
+    refused(arguments(text, "--warm-up", "99"), "--warm-up .99. must be less than --steps")
+    refused(arguments(text, "--final-rate", "1"), "must not exceed learning_rate")
+    refused(arguments(text, "--preset", "huge"), "unknown preset 'huge'; choose from sentences, shakespeare")
 
 
 def test_no_model(tmp_path: Path, refused: Refused) -> None:
@@ -267,7 +267,7 @@ def test_a_checkpoint_of_another_program(trained: Path, text: Path, refused: Ref
     content = read_checkpoint(trained / "model.safetensors")
     content["extra"]["program"] = "minigrad_models.translation"
     mg.save(content, text.parent / "model.safetensors")
-    refused(text_of(text.parent), "is a training's checkpoint, but not of minigrad_models.gpt")
+    refused(text_of(text.parent), "is a checkpoint, but not of minigrad_models.gpt")
     refused(["train", "--from", str(text.parent)], "but not of minigrad_models.gpt")
     mg.save({"model": {}}, text.parent / "model.safetensors")
     refused(text_of(text.parent), "is not a checkpoint of minigrad.training")

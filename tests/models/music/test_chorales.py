@@ -67,7 +67,7 @@ def test_voices_are_tracks() -> None:
     placed = [Note(60, 80, 0.0, 0.25, 0), Note(50, 80, 0.0, 0.25, 3)]
     assert grid_of(placed, tempo=60).tolist() == [[60, -1, -1, 50]]
     many = [Note(60 + i, 80, 0.0, 0.25, i) for i in range(5)]
-    raises(ValueError, "5 tracks: a grid has four voices", lambda: grid_of(many))
+    raises(ValueError, "5 tracks, but only 4 voices", lambda: grid_of(many))
     assert grid_of(many, tempo=60, melody=True).tolist() == [[64, -1, -1, -1]]
 
 

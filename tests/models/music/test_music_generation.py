@@ -120,8 +120,8 @@ def test_motifs_without_music(run: Path, piano: Path, tmp_path: Path, refused: R
     refused(music_of(run, tmp_path / "a.mid", "--seed-file", str(tmp_path / "text.mid")), "text.mid is not a MIDI file")
     refused(music_of(run, tmp_path / "a.mid", "--seed-file", str(tmp_path / "empty.mid")), "empty.mid has no notes")
     late = ("--seed-file", str(tmp_path / "late.mid"), "--seed-seconds", "2")
-    refused(music_of(piano, tmp_path / "a.mid", *late), "late.mid has no note in its first 2 s")
-    refused(music_of(piano, tmp_path / "a.mid", "--tempo", "90"), "--tempo is for chorales")
+    refused(music_of(piano, tmp_path / "a.mid", *late), "late.mid has no notes in its first 2 s")
+    refused(music_of(piano, tmp_path / "a.mid", "--tempo", "90"), "--tempo is only for chorales")
 
 
 TOKENS, VOICES = 3, 2  # a small language: a melody and one voice below it

@@ -103,7 +103,7 @@ def test_bad_sizes() -> None:
         ({"cycle": 0}, "cycle must be at least 1, not 0"),
         ({"distances": 0}, "distances must be at least 1, not 0"),
         ({"dropout": 1.5}, r"dropout must be between 0 and 1, not 1\.5"),
-        ({"attention": "sparse"}, "attention is one of relative, absolute, not 'sparse'"),
+        ({"attention": "sparse"}, "attention must be one of relative, absolute, not 'sparse'"),
     ):
         with pytest.raises(ValueError, match=message):
             Config(V, **{**SIZES, **changes})

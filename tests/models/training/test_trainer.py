@@ -132,7 +132,7 @@ def test_a_finished_run_is_unchanged(tmp_path: Path, capsys: pytest.CaptureFixtu
     again = trainer(tmp_path)
     outcome = again.fit()
     assert outcome.finished and outcome.step == 30 and outcome.best == first.state.best
-    message = f"{tmp_path} holds a finished training of 30 steps; to begin another, use another folder\n"
+    message = f"{tmp_path} holds a finished run of 30 steps; to start another, use a different folder\n"
     assert capsys.readouterr().err == message
     assert everything(tmp_path) == before
     assert numbers(again.model.state_dict()) == numbers(first.model.state_dict())

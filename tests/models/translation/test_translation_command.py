@@ -170,7 +170,7 @@ def test_the_same_command_resumes(table: Path, name: str, monkeypatch: pytest.Mo
 
 def test_a_finished_run_stays_and_another_seed_gives_another_model(table: Path, trained: list[str], say: Say) -> None:
     before = weights(table)
-    assert "holds a finished training" in say(*arguments(table, "--steps", "10")).err
+    assert "holds a finished run" in say(*arguments(table, "--steps", "10")).err
     assert same(before, weights(table))
     say(*arguments(table, "--steps", "10", "--seed", "4", "--fresh"))
     assert not same(before, weights(table))
@@ -198,7 +198,7 @@ def test_a_finished_run_answers_at_once(
         for words in (arguments(table, "--steps", "10"), ["train", "--run", str(table / "run")]):
             streams = say(*words)
             assert streams.out == f"saved to {table / 'run' / 'model.safetensors'}, after 10 updates\n{report}"
-            assert "holds a finished training; --steps N trains longer, --fresh starts over" in streams.err
+            assert "holds a finished run: --steps N trains it for longer, --fresh starts over" in streams.err
     assert re.search(r"test: \d+ of 20 translated exactly", report) and "to translate:" in report
     assert "validation:" in say(*arguments(table, "--steps", "10", "--beam", "1")).out
     (table / "run" / "report.txt").unlink()
@@ -228,9 +228,9 @@ def test_it_starts_from_a_run(table: Path, trained: list[str], say: Say, fails: 
     before, after = (Translator.load(table / name) for name in ("run", "new"))
     assert same(after.model.state_dict(), read_checkpoint(table / "run" / "model.safetensors")["model"])
     assert after.tokenizers.as_dict() == before.tokenizers.as_dict() and after.settings.model.d_model == 16
-    fails("--layers 3: the model in", *command, "--layers", "3", "--fresh")
+    fails("--layers 3, but the model in", *command, "--layers", "3", "--fresh")
     shutil.rmtree(table / "run")
-    assert "holds a finished training" in say(*command).err  # it does not need the first run
+    assert "holds a finished run" in say(*command).err  # it does not need the first run
 
 
 def saved_step(table: Path) -> int:
@@ -394,7 +394,7 @@ def test_minimum_bayes_risk_chooses_from_the_beam(table: Path, trained: list[str
     assert [t.text for t in likeliest] != [t.text for t in least_risks]  # otherwise the test shows nothing
     printed = say("translate", *SENTENCES, "--beam", "6", "--mbr", "2", *trained).out
     assert printed.splitlines() == [t.text for t in least_risks]
-    fails("mbr is -1.0, and should be from 0", "translate", "one", "--mbr", "-1", *trained)
+    fails("mbr is -1.0, but should be from 0", "translate", "one", "--mbr", "-1", *trained)
 
 
 def test_a_beam_of_one_has_nothing_to_choose_from(trained: list[str], say: Say) -> None:

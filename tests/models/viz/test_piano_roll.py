@@ -72,7 +72,7 @@ def test_a_path_a_song_and_a_list_of_notes(tmp_path: Path) -> None:
 
 
 def test_invalid_notes() -> None:
-    for note, rule in [((128, 64, 0.0, 1.0), "pitches are"), (Note(60, 64, 0.0, np.inf), "it lasts from 0.0 to inf")]:
+    for note, rule in [((128, 64, 0.0, 1.0), "pitches must"), (Note(60, 64, 0.0, np.inf), "it lasts from 0.0 to inf")]:
         raises(ValueError, f"note 1 of 2: {rule}", partial(piano_roll, [TUNE[0], note]))
 
 
