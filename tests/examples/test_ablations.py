@@ -134,7 +134,7 @@ def test_an_error_of_all_variants_is_reported_once(
     assert main([*options, "--ranks", "1", "--warm-up", "3", "--data", "nowhere"]) == 1
     out, err = capfd.readouterr()
     assert err.splitlines() == [
-        "error: there is no nowhere",
+        "error: nowhere does not exist",
         "error: a run failed: as it is (exit status 1). The others would also fail, so none starts",
     ]
     assert "1 of 3" in out and "2 of 3" not in out

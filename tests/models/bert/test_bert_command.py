@@ -28,7 +28,7 @@ def test_from_one_command_to_the_next(data: Path, tmp_path: Path, capsys: pytest
     train[train.index("--epochs") + 1] = "5"
     assert cli.main(train) == 0  # longer: continues from the last weights
     longer = capsys.readouterr().err
-    assert f"{run} resumes from step 28 of 35, no longer of 28; its learning rate, 0 until now, is 0.00226" in longer
+    assert f"{run} resumes from step 28 of 35 (previously 28); its learning rate changes from 0 to 0.00226" in longer
     train[train.index("--epochs") + 1] = "2"
     assert cli.main(train) == 1
     assert f"{run} already has 35 steps, not 14. Set more steps, or start over" in capsys.readouterr().err

@@ -56,9 +56,9 @@ def test_a_run_resumes_bitwise(
 def test_another_configuration_is_refused(options: Callable[..., Options], tmp_path: Path) -> None:
     usual = options("sst2", tmp_path, recipe=Recipe(1, 100, 1e-3))
     finetune(TASKS["sst2"], usual)
-    with pytest.raises(ValueError, match=r"another configuration: config\.rate \(0.001 there, 0.002 now\)"):
+    with pytest.raises(ValueError, match=r"a different configuration: config\.rate \(0.001 there, 0.002 now\)"):
         finetune(TASKS["sst2"], usual._replace(recipe=Recipe(1, 100, 2e-3)))
-    with pytest.raises(ValueError, match=r"another configuration: config\.first weights"):
+    with pytest.raises(ValueError, match=r"a different configuration: config\.first weights"):
         finetune(TASKS["sst2"], usual._replace(seed=1))
 
 

@@ -141,7 +141,7 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
     ([[1, 300]], {}, "a prompt has token 300, but the vocabulary ends at 299"),
     ("abc", {}, "the model has no tokenizer: pass prompts as tokens"),
     (["abc"], {}, "the model has no tokenizer: pass prompts as tokens"),
-    ([[1]], {"max_new_tokens": 0}, "max_new_tokens must be at least 1 token"),
+    ([[1]], {"max_new_tokens": 0}, "max_new_tokens must be at least 1"),
     ([[1]], {"max_new_tokens": [1, 2]}, "2 limits for 1 sentences"),
     ([[1]], {"temperature": -1.0}, "temperature must be positive"),
     ([[1]], {"top_k": 0}, "top_k must be at least 1"),

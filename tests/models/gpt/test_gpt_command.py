@@ -122,7 +122,7 @@ def test_a_finished_run_trains_longer_and_answers_at_once(
     assert cli.main([*preset, "--steps", "12"]) == 0
     assert cli.main(["train", "--run", str(folder), "--steps", "15"]) == 0
     output = capsys.readouterr()
-    assert f"{folder} resumes from step 12 of 15, no longer of 12; its learning rate, " in output.err
+    assert f"{folder} resumes from step 12 of 15 (previously 12); its learning rate " in output.err
     report = output.out[output.out.rindex("full validation:") :]
     monkeypatch.setattr(run, "model_of", None)
     for command in (preset, ["train", "--run", str(folder)]):
@@ -146,7 +146,7 @@ def test_it_starts_from_a_run(trained: Path, text: Path, refused: Refused) -> No
     fresh = [*command, "--fresh"]
     refused([*fresh, "--layers", "3"], "--layers 3, but the model in .* has 1")
     refused([*fresh, "--tokenizer", "bytes"], "--tokenizer bytes, but the model in .* has characters")
-    refused([*command, "--layers", "3"], "another configuration: layers")
+    refused([*command, "--layers", "3"], "a different configuration: layers")
     text.write_text("Ω" * 200, encoding="utf-8")
     refused([*command, "--fresh"], "never seen 'Ω'")
 

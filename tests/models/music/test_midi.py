@@ -249,7 +249,7 @@ DAMAGED: list[tuple[bytes, str]] = [
     (midi(track((0, tempo(0)), (0, on(60)))), "tempo of 0"),
     (midi(track((0, on(60))), kind=3), "has type 3, but only types 0 and 1"),
     (midi(track((0, on(60))), division=0), "time division is 0"),
-    (midi(track((0, on(60))), kind=2), "of type 2"),
+    (midi(track((0, on(60))), kind=2), "has type 2"),
     (midi(track((0, on(60))), division=0xE728), "SMPTE frames are not supported"),
     (midi(track(*[(0x0FFFFFFF, on(60)), (5, off(60))] * 100)), "after 2.8e.05 s: the limit is 24 hours"),
     (midi(track((1 << 60, on(60)))), "damaged: .* ticks"),

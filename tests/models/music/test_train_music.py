@@ -61,7 +61,7 @@ def test_a_finished_run_trains_longer_and_answers_at_once(
     folder = tmp_path / "run"
     assert cli.main(arguments(chorales, folder, steps=12)) == 0
     assert cli.main(["train", "--run", str(folder), "--steps", "14"]) == 0
-    assert f"{folder} resumes from step 12 of 14, no longer of 12; its learning rate, " in capsys.readouterr().err
+    assert f"{folder} resumes from step 12 of 14 (previously 12); its learning rate " in capsys.readouterr().err
     monkeypatch.setattr(run, "build", None)
     assert cli.main(["train", "--run", str(folder)]) == 0
     output = capsys.readouterr()
@@ -205,5 +205,5 @@ def test_parts_and_files(run: Path, four_voices: Path, refused: Refused) -> None
     assert evaluate(run, stride=16)["loss"] == evaluate(run)["loss"] != evaluate(run, stride=32)["loss"]
     refused([*where, "--window", "64"], "--window 64 is more than the 32 tokens that")
     refused([*where, "--window", "16", "--stride", "32"], "--stride 32 is more than the window")
-    refused([*where, "--stride", "3"], "begin at multiples of 16")
+    refused([*where, "--stride", "3"], "is not a multiple of 16")
     refused([*where, "--data", "none.mid"], "none.mid")

@@ -117,7 +117,7 @@ def test_small_corpora_have_suitable_settings(tmp_path: Path) -> None:
     options = parser().parse_args(["train", "--data", str(table)])
     assert cli.run_folder(options, fitted).as_posix() == "runs/pairs"
     assert fitted == suited(values) and fitted.training.steps < Settings().training.steps
-    raises(FileNotFoundError, "there is no", lambda: given("--data", str(tmp_path / "none.tsv")))
+    raises(FileNotFoundError, "does not exist", lambda: given("--data", str(tmp_path / "none.tsv")))
 
 
 def test_every_setting_is_an_option(tmp_path: Path) -> None:
