@@ -51,7 +51,7 @@ class Corpus:
 def shipped(language: Language, size: int = 100_000) -> Corpus:
     """One side of the English-Italian corpus, without punctuation; ``size`` sentences, by default more than minigrad
     ships."""
-    print("the grammar writes the corpus: this takes some seconds", file=sys.stderr)
+    print("generating the corpus from the grammar takes a few seconds", file=sys.stderr)
     pairs = draw("train", size)
     side = "source" if language == "english" else "target"
     texts = [

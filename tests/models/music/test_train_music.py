@@ -160,7 +160,7 @@ def test_files_without_music(tmp_path: Path, refused: Refused) -> None:
     write_midi(tmp_path / "empty.mid", [])
     refused(["roll", str(tmp_path / "text.mid")], "text.mid is not a MIDI file")
     refused(["roll", str(tmp_path / "none.mid")], "none.mid")
-    refused(["roll", str(tmp_path / "empty.mid")], "there is no note to draw in empty.mid")
+    refused(["roll", str(tmp_path / "empty.mid")], "there are no notes to draw in empty.mid")
 
 
 def test_a_roll_is_saved(four_voices: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
