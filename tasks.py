@@ -135,13 +135,13 @@ TASKS = {
     ),
     "lint": Task("check the style with ruff", lint, "dev"),
     "types": Task("check the types with mypy", types, "dev"),
-    "index": Task("write docs/ops.md, docs/pytorch.md, the stubs of names, and the table of lines", index, "dev"),
+    "index": Task("write docs/ops.md, docs/pytorch.md, the name stubs and the line-count table", index, "dev"),
     "site": Task(
         "build the site in site/, with the framework in the browser; --serve shows it",
         site,
         "fast,tensorboard,translate",
     ),
-    "check": Task("lint, types, index --check and test: the gate for a change", check, "dev"),
+    "check": Task("lint, types, index --check and test: all must pass before a change is merged", check, "dev"),
     "clean": Task("remove caches and builds", clean),
 }
 
@@ -191,7 +191,7 @@ def make_environment(folder: Path) -> None:
         sys.exit(
             "This Python cannot create virtual environments: its modules venv and ensurepip are missing.\n"
             f"On Debian and Ubuntu: sudo apt install python{version}-venv. Elsewhere: install Python from\n"
-            "https://www.python.org/downloads/. Or create and activate an environment in another way first."
+            "https://www.python.org/downloads/. Or create and activate an environment some other way first."
         )
     if call([sys.executable, "-m", "venv", str(folder)]):
         shutil.rmtree(folder, ignore_errors=True)  # the next run would use an incomplete environment
@@ -209,8 +209,8 @@ def install(python: Path, extra: str) -> None:
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-compile", "-q", "-e"]
     if call([*command, f".[{extra}]"]):
         sys.exit(
-            "pip could not install the requirements: see above. Without a network, install them in another way,\n"
-            "and put --no-install before the task's name."
+            "pip could not install the requirements: see above. Without a network, install them some other way,\n"
+            "and put --no-install before the task name."
         )
     stamp.write_text(json.dumps({"source": source, "extras": [*installed, extra]}), encoding="utf-8")
 

@@ -51,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         theirs = gensims(corpus, settings, options.rate)
     except ImportError:
-        print("error: gensim is not installed: pip install gensim", file=sys.stderr)
+        print("error: gensim is not installed; run: pip install gensim", file=sys.stderr)
         return 1
     trained = train(corpus, settings)
     print(describe("gensim"))

@@ -44,7 +44,7 @@ def parts_of(choices: Iterable[str]) -> Callable[[str], list[str]]:
         selected = [name.strip() for name in text.split(",")]
         for name in selected:
             if name not in choices:
-                raise argparse.ArgumentTypeError(f"no part {name!r}; there are {', '.join(choices)}")
+                raise argparse.ArgumentTypeError(f"unknown part {name!r}; choose from {', '.join(choices)}")
         return [name for name in choices if name in selected]
 
     return names

@@ -34,7 +34,7 @@ def parser() -> Parser:
         "Train variants of a preset, one after another, and print a table. Other options go to each training run: "
         "--data DIR --source en --target de --steps 2000 --minutes 30 ..."
     )
-    file = "a TOML file with a section per variant: its quoted name, and settings as in a preset, without sections"
+    file = "a TOML file with a section per variant: its quoted name, then settings as in a preset, without sections"
     p = Parser(prog="python -m examples.ablations", description=about, allow_abbrev=False)
     p.add_argument("--preset", default="multi30k", choices=preset_names(), help="(default: multi30k)")
     folder = Path("runs") / "ablations"
@@ -75,7 +75,7 @@ def read_variants(path: Path = VARIANTS) -> dict[str, dict[str, Any]]:
         raise ValueError(f"{path} is not TOML: {error}") from None
     for name, settings in variants.items():
         if not isinstance(settings, dict):
-            raise ValueError(f'{path}: {name} is not a section; a variant is ["name"], and settings below it')
+            raise ValueError(f'{path}: {name} is not a section; a variant is ["name"], with its settings below it')
     return variants
 
 
@@ -97,7 +97,7 @@ def chosen(
         if settings and start.changed(settings) == start:
             continue
         if slug(name) in folders:
-            raise ValueError(f"{name!r} and {folders[slug(name)]!r} would have the same folder: {slug(name)}")
+            raise ValueError(f"{name!r} and {folders[slug(name)]!r} would share the folder {slug(name)}")
         folders[slug(name)] = name
         selected[name] = settings
     return selected

@@ -36,7 +36,7 @@ def train_all(
             raise ValueError(f"{there}. Delete it, or choose another --folder")
     left, start = [name for name in options if not finished(folder / slug(name))], time.monotonic()
     if left:
-        print(f"{len(left)} trainings, one after another. Ctrl-C stops them, and the same command continues.")
+        print(f"{len(left)} runs, one after another. Press Ctrl-C to stop; the same command continues.")
     for number, name in enumerate(left):
         where, words = folder / slug(name), options[name]
         rest = (time.monotonic() - start) / max(number, 1) * (len(left) - number)
@@ -49,7 +49,7 @@ def train_all(
         if code or not finished(where):
             why = f"exit status {code}" if code else "the data has no validation set or no test set"
             if not code or not any(begun(folder / slug(other)) for other in options):
-                raise RuntimeError(f"a run failed: {name} ({why}). The others would also fail, so none starts")
+                raise RuntimeError(f"a run failed: {name} ({why}). The others would fail too, so none was started")
             print(f"{name} failed ({why})", file=sys.stderr)
             status = 1
         after_each()

@@ -34,7 +34,7 @@ WHY_NOT = "from minigrad.backend import cuda; print(cuda.why_not())"
 def parse(arguments: list[str]) -> argparse.Namespace:
     """The command line."""
     p = parser("benchmarks.gpu", __doc__, seconds=410.0)
-    p.add_argument("--out", type=Path, metavar="FOLDER", help="where results.json and table.md are written")
+    p.add_argument("--out", type=Path, metavar="FOLDER", help="folder for results.json and table.md")
     p.add_argument(
         "--only",
         type=parts_of(BY_NAME),
@@ -43,10 +43,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         help="run only these stages (see --list)",
     )
     p.add_argument("--list", action="store_true", help="print the stages and exit")
-    p.add_argument("--rehearse", action="store_true", help="run all stages, tiny, on the tests' fake GPU")
+    p.add_argument("--rehearse", action="store_true", help="run tiny versions of all stages on the tests' fake GPU")
     options = p.parse_args(arguments)
     if not (options.out or options.rehearse or options.list):
-        p.error("--out FOLDER is needed, or --rehearse, or --list")
+        p.error("give --out FOLDER, --rehearse or --list")
     return options
 
 

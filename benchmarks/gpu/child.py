@@ -46,7 +46,7 @@ def main(stage: str, module: str, file: str, options: str) -> None:
             try:
                 place.synchronize()
             except Exception:
-                print("the GPU has stopped responding: another process continues", file=sys.stderr)
+                print("the GPU has stopped responding; another process continues", file=sys.stderr)
                 os._exit(LOST)  # CUDA's own clean-up may hang
 
 

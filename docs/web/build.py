@@ -28,7 +28,7 @@ def build(site: Path = SITE) -> None:
     site = site.resolve()
     is_replaceable = site.is_dir() and (not any(site.iterdir()) or (site / "python" / "manifest.json").exists())
     if site.exists() and not is_replaceable:
-        raise SystemExit(f"{site} exists and is not a site: it would be deleted. Choose another folder.")
+        raise SystemExit(f"{site} exists and is not a site, but building would delete it. Choose another folder.")
     new_site = site.with_name(f".{site.name}-in-the-making")
     shutil.rmtree(new_site, ignore_errors=True)
     parts, code = site.with_name(f".{site.name}-parts"), ("minigrad/**/*", "models/**/*", "docs/web/*")

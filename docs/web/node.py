@@ -33,4 +33,4 @@ def run(program: str, *arguments: str | Path) -> None:
     if path is None:
         raise SystemExit(f"{program} is missing: delete {STAMP} to install it again.")
     if subprocess.run([path, *arguments], cwd=HERE, check=False).returncode:
-        raise SystemExit(f"{program} has failed: see above.")
+        raise SystemExit(f"{program} failed: see above.")

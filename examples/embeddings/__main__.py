@@ -37,11 +37,11 @@ def parser() -> argparse.ArgumentParser:
     source = p.add_mutually_exclusive_group()
     source.add_argument("--language", choices=("english", "italian"), default="english", help="shipped corpus")
     source.add_argument("--text", type=Path, metavar="FILE", help="a UTF-8 text instead")
-    source.add_argument("--load", type=Path, metavar="FILE", help="load vectors of an earlier run instead of training")
+    source.add_argument("--load", type=Path, metavar="FILE", help="load an earlier run's vectors instead of training")
     rarer, most = "drop rarer words of --text (default: 5)", "largest vocabulary of --text (default: 50000)"
     p.add_argument("--min-count", type=whole(), default=5, metavar="N", help=rarer)
     p.add_argument("--vocabulary", type=whole(), default=50_000, metavar="N", help=most)
-    p.add_argument("--nearest", nargs="+", default=[], metavar="WORD", help="show the nearest words of these")
+    p.add_argument("--nearest", nargs="+", default=[], metavar="WORD", help="show the words nearest to these")
     about = "A is to B as C to what?"
     p.add_argument("--analogy", nargs=3, action="append", default=[], metavar=("A", "B", "C"), help=about)
     p.add_argument("--vectors", type=Path, metavar="FILE", help="save them as a tensor (.safetensors, .pt)")

@@ -51,7 +51,7 @@ class Corpus:
 def shipped(language: Language, size: int = 100_000) -> Corpus:
     """One side of the English-Italian corpus, without punctuation; ``size`` sentences, by default more than minigrad
     ships."""
-    print("the grammar writes the corpus: this takes some seconds", file=sys.stderr)
+    print("generating the corpus from the grammar takes a few seconds", file=sys.stderr)
     pairs = draw("train", size)
     side = "source" if language == "english" else "target"
     texts = [
@@ -70,7 +70,7 @@ def from_file(path: Path, least: int = 5, vocabulary: int | None = 50_000) -> Co
         text = path.read_text(encoding="utf-8-sig").lower()
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path} is not text in UTF-8 (byte {error.object[error.start]:#04x} at {error.start:,}). "
+            f"{path} is not UTF-8 text (byte {error.object[error.start]:#04x} at {error.start:,}). "
             f"Convert it first, for instance: iconv -f LATIN1 -t UTF-8"
         ) from None
     texts = [words for paragraph in PARAGRAPH.split(text) if (words := WORD.findall(paragraph))]

@@ -28,9 +28,9 @@ class Vectors:
 
     def __post_init__(self) -> None:
         if self.array.ndim != 2 or len(self.words) != len(self.array) or not self.array.size:
-            raise ValueError(f"{len(self.words):,} words and vectors of shape {self.array.shape} do not fit: (V, D)")
+            raise ValueError(f"{len(self.words):,} words need vectors of shape (V, D), not {self.array.shape}")
         if not np.isfinite(self.array).all():
-            raise ValueError("a vector has numbers that are not finite")
+            raise ValueError("a vector contains numbers that are not finite")
         if len(self.numbers) != len(self.words):
             raise ValueError("a word has two vectors")
 

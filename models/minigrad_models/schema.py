@@ -25,7 +25,7 @@ _MOST_UNSIZED = 1 << 26  # bytes of a file whose reported size is 0, as in /proc
 def content(path: str | os.PathLike[str], most: int) -> bytes:
     """The bytes of a regular file."""
     if is_endless(path) or os.path.isdir(path):
-        raise ValueError(f"{path} is a folder, a device or a pipe, which may have no end, not a file")
+        raise ValueError(f"{path} is a folder, a device or a pipe, which may be endless, not a file")
     with opened(path) as file:
         status = os.fstat(file.fileno())
         most = most if status.st_size else min(most, _MOST_UNSIZED)
@@ -49,7 +49,7 @@ def check_size(value: Any) -> None:
             continue
         containers, entries = containers + 1, entries + len(inner)
         if depth > DEEPEST:
-            raise ValueError(f"it is nested more than {DEEPEST} deep")
+            raise ValueError(f"it is nested more than {DEEPEST} levels deep")
         if containers > MOST_CONTAINERS or entries > MOST_ENTRIES:
             raise ValueError("it repeats parts of itself without end")
         stack += [(part, depth + 1) for part in inner if isinstance(part, dict | list | tuple)]
@@ -99,7 +99,7 @@ def is_number(value: Any) -> bool:
 def _expect(holds: bool, value: Any, schema: Any, where: str) -> None:
     if not holds:
         name = schema.__name__ if isinstance(schema, type) and not get_args(schema) else str(schema)
-        raise ValueError(f"{where} is {short(value)}, and should be of type {name}")
+        raise ValueError(f"{where} is {short(value)}, but should be of type {name}")
 
 
 def _check_typed(value: Any, schema: Any, where: str) -> None:
@@ -134,4 +134,4 @@ def check_like(value: Any, present: Any, where: str, complete: bool = True) -> N
     else:
         same = not isinstance(present, _SCALARS) or isinstance(value, type(present))
     if not same:
-        raise ValueError(f"{where} is {short(value)}, and should be like {short(present)}")
+        raise ValueError(f"{where} is {short(value)}, but should be like {short(present)}")

@@ -34,7 +34,7 @@ def test_a_part_that_fails_does_not_stop_the_others(capsys: pytest.CaptureFixtur
 
 def test_bad_arguments(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
-        (["--only", "nothing"], "no part 'nothing'"),
+        (["--only", "nothing"], "unknown part 'nothing'"),
         (["--work", "nothing"], "invalid choice: 'nothing'"),
         (["--rounds", "0"], "greater than 0"),
         (["--seconds", "nan"], "greater than 0"),

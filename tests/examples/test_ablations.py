@@ -100,7 +100,7 @@ def test_each_variant_is_trained_and_measured_once(
 
 BLEU: `nrefs:1|tok:13a`
 """
-    assert out.startswith("3 trainings, one after another.") and re.search(r"== 3 of 3: .* \(about 0:0\d left\)", out)
+    assert out.startswith("3 runs, one after another.") and re.search(r"== 3 of 3: .* \(about 0:0\d left\)", out)
     assert out.endswith(table) and (tmp_path / "runs" / "ablations.md").read_text(encoding="utf-8") == table
     assert main([*options, "--data", "DIR"]) == 0
     assert program.runs == ALL
@@ -134,8 +134,8 @@ def test_an_error_of_all_variants_is_reported_once(
     assert main([*options, "--ranks", "1", "--warm-up", "3", "--data", "nowhere"]) == 1
     out, err = capfd.readouterr()
     assert err.splitlines() == [
-        "error: there is no nowhere",
-        "error: a run failed: as it is (exit status 1). The others would also fail, so none starts",
+        "error: nowhere does not exist",
+        "error: a run failed: as it is (exit status 1). The others would fail too, so none was started",
     ]
     assert "1 of 3" in out and "2 of 3" not in out
     fake = Program([])
@@ -216,7 +216,7 @@ def test_refusals(options: list[str], program: Program, capsys: pytest.CaptureFi
         ("dropout = 0.1", "dropout is not a section"),
         ("[a]\ndrop_out = 0.1", "variant 'a': unknown setting 'drop_out'"),
         ("[a]\ndropout = 3.0", "dropout is 3.0"),
-        ("['A b']\n['a-b']", "the same folder: a-b"),
+        ("['A b']\n['a-b']", "would share the folder a-b"),
     ):
         path.write_text(text, encoding="utf-8")
         assert main(["--variants", str(path), "--folder", str(tmp_path)]) == 1

@@ -112,8 +112,8 @@ def test_bad_options(refused: Callable[..., None]) -> None:
         (["--models", "perceptron"], "invalid choice: 'perceptron'"),
         (["--models", "tranformer"], "do you mean 'transformer'"),
         (["--update", "3", "--wieghts", "9"], "unrecognized arguments: --wieghts 9; do you mean --weights"),
-        (["--updates", "0"], "a whole number from 1 on is needed, not '0'"),
-        (["--weights", "many"], "a whole number from 1 on is needed, not 'many'"),
+        (["--updates", "0"], "expected a whole number of at least 1, not '0'"),
+        (["--weights", "many"], "expected a whole number of at least 1, not 'many'"),
     ):
         refused(options, message, 2)
 

@@ -113,8 +113,8 @@ def test_prompts_in_a_batch_are_continued_as_single_prompts(name: str, device: s
 def test_prompts_that_cannot_be_continued(name: str) -> None:
     beyond = "a prompt has token {}, but the vocabulary ends at 10"
     for prompts, message in (
-        ([], "a prompt has no tokens"),
-        ([[1], []], "a prompt has no tokens"),
+        ([], "each prompt needs at least one token"),
+        ([[1], []], "each prompt needs at least one token"),
         ([[1, V]], beyond.format(V)),
         ([[-1]], beyond.format(-1)),
     ):

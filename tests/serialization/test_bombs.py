@@ -204,7 +204,7 @@ def test_devices_and_streams(tmp_path: Path) -> None:
             with pytest.raises(OSError, match="/proc/self/mem"):
                 reader("/proc/self/mem")
         assert "/proc/self/maps: it is empty" in message(Path("/proc/self/maps"))
-        with pytest.raises(ValueError, match="/proc/self/maps has no size"):
+        with pytest.raises(ValueError, match="/proc/self/maps has no known size"):
             list(read_lines(Path("/proc/self/maps")))
 
 

@@ -27,7 +27,7 @@ class Steps:
                 folder.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_text("new")
             if name == self.failing:
-                raise SystemExit(f"{name} has failed")
+                raise SystemExit(f"{name} failed")
             if name == "translator":
                 assert more == (builder.POLICY,)
 
@@ -117,7 +117,7 @@ def test_a_folder_that_is_not_a_site_is_kept(steps: Steps, tmp_path: Path, monke
     (tmp_path / "work" / "thesis.txt").write_text("all of it")
     monkeypatch.chdir(tmp_path / "work" / "here")
     for out in ("..", "../thesis.txt", str(tmp_path)):
-        with pytest.raises(SystemExit, match="is not a site: it would be deleted"):
+        with pytest.raises(SystemExit, match="is not a site, but building would delete it"):
             builder.build(Path(out))
     assert content(tmp_path) == {"work/thesis.txt": "all of it"}
     assert steps.done == []

@@ -65,7 +65,7 @@ def to_ours(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -
             weight = rest.pop(theirs)
             weight = weight.mT if rule.inputs_first and weight.ndim == 2 else weight
             if weight.ndim == 0 or len(weight) % len(ours):
-                raise ValueError(f"{theirs} of shape {tuple(weight.shape)} does not split into {len(ours)} parts")
+                raise ValueError(f"{theirs} of shape {tuple(weight.shape)} cannot be split into {len(ours)} parts")
             result.update(zip(ours, weight.chunk(len(ours)), strict=True))
     return result, list(rest)
 
@@ -117,18 +117,18 @@ class Pretrained(nn.Module):
         file = weights_file(path)
         weights = mg.load(file, map_location="cpu")
         if not isinstance(weights, dict) or not all(isinstance(weight, Tensor) for weight in weights.values()):
-            raise ValueError(f"{file} does not hold the weights of a model by name")
+            raise ValueError(f"{file} does not contain a dictionary of named weights")
         try:
             config = cls.configured(published)
             unknown = changes.keys() - {*config.published(), *cls.READ}
             if unknown:
-                raise ValueError(f"there is no {named(sorted(unknown))} to change")
+                raise ValueError(f"cannot change {named(sorted(unknown))}: there is no such entry")
             check_memory(config, weights)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path / CONFIG}: {error}") from None
         tokenizer = read_tokenizer(path)
         if tokenizer is not None and (size := tokenizer.get_vocab_size()) > config.vocabulary:
-            sizes = f"the tokenizer of {path} has {size:,} entries, and the model's vocabulary {config.vocabulary:,}"
+            sizes = f"the tokenizer in {path} has {size:,} entries, but the vocabulary has {config.vocabulary:,}"
             raise ValueError(f"{sizes}: they belong to different models")
         with undrawn():  # random initialisation takes longer than reading the file
             model = cls(config)
@@ -154,11 +154,11 @@ class Pretrained(nn.Module):
         whole = [name for name, weight in ours.items() if not weight.is_floating_point()]
         if whole:
             which = named(self.their_names(whole))
-            raise ValueError(f"{file} has {which} as {ours[whole[0]].dtype}: weights must be floating-point")
+            raise ValueError(f"{file} stores {which} as {ours[whole[0]].dtype}: weights must be floating-point")
         if missing:
             warnings.warn(f"{file} has no head of this kind: {named(missing)} start at random", stacklevel=3)
         if unknown:
-            warnings.warn(f"{file} has weights that {type(self).__name__} lacks: {named(unknown)}", stacklevel=3)
+            warnings.warn(f"{file} has weights unknown to {type(self).__name__}: {named(unknown)}", stacklevel=3)
         self.load_state_dict({**there, **ours})
 
     def recognised(self, weights: Weights, file: Path) -> tuple[Weights, list[str]]:
@@ -194,7 +194,7 @@ def read_config(folder: Path, model_type: str) -> dict[str, Any]:
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}: from_pretrained reads local files and downloads nothing")
     if not path.is_file():
-        raise FileNotFoundError(f"{folder} has no {CONFIG}: it is not the folder of a pretrained model")
+        raise FileNotFoundError(f"{folder} has no {CONFIG}, so it is not a pretrained model folder")
     try:
         config: dict[str, Any] = json.loads(content(path, _MOST_BYTES).decode("utf-8-sig"))
         check_size(config)
@@ -221,7 +221,7 @@ def from_published(
     for name, value in arguments.items():
         if name == "activation":
             if not isinstance(value, str) or value not in PUBLISHED_ACTIVATIONS:
-                raise ValueError(f"its activation is {short(value)}, not one of {', '.join(PUBLISHED_ACTIVATIONS)}")
+                raise ValueError(f"activation must be one of {', '.join(PUBLISHED_ACTIVATIONS)}, not {short(value)}")
             arguments[name] = PUBLISHED_ACTIVATIONS[value]
         else:
             check(value, hints[name], theirs[name])
@@ -242,15 +242,15 @@ def check_sizes(config: Any, ids: Collection[str] = ()) -> None:
     for name, value in vars(config).items():
         if name in ids:
             if not 0 <= value < config.vocabulary:
-                raise ValueError(f"{name} has to be a token, 0 to {config.vocabulary - 1:,}, not {value}")
+                raise ValueError(f"{name} must be a token id, 0 to {config.vocabulary - 1:,}, not {value}")
         elif type(value) is int and value < 1:
             raise ValueError(f"{name} must be at least 1, not {value}")
         if name.endswith("dropout") and value is not None and not 0 <= value <= 1:
-            raise ValueError(f"{name} has to be between 0 and 1, not {value}")
+            raise ValueError(f"{name} must be between 0 and 1, not {value}")
     if config.d_model % config.heads:
         raise ValueError(f"d_model ({config.d_model}) must be a multiple of heads ({config.heads})")
     if config.activation not in ACTIVATIONS:
-        raise ValueError(f"activation is one of {', '.join(ACTIVATIONS)}, not {config.activation!r}")
+        raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, not {config.activation!r}")
 
 
 def weights_file(folder: Path) -> Path:
@@ -258,15 +258,15 @@ def weights_file(folder: Path) -> Path:
     for name in FILES:
         if (folder / name).is_file():
             return folder / name
-    raise FileNotFoundError(f"{folder} has no weights: no {' or '.join(FILES)}")
+    raise FileNotFoundError(f"{folder} has no weights file: expected {' or '.join(FILES)}")
 
 
 def check_memory(config: Any, weights: Weights) -> None:
     """Raise ValueError for a configuration that needs far more memory than the weights in the same folder."""
     total = sum(weight.numel() for weight in weights.values())
     if config.layers > len(weights) or config.d_model * max(config.vocabulary, config.positions, config.d_ff) > total:
-        sizes = f"{config.layers:,} layers, width {config.d_model:,} and {config.vocabulary:,} tokens"
-        raise ValueError(f"it describes a model of {sizes}, but the folder has only {total:,} weights")
+        sizes = f"{config.layers:,} layers, width {config.d_model:,} and vocabulary {config.vocabulary:,}"
+        raise ValueError(f"it describes a model with {sizes}, but the folder has only {total:,} weights")
 
 
 def named(names: Sequence[str]) -> str:

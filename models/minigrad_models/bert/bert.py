@@ -139,7 +139,7 @@ def label_names(published: Mapping[str, Any]) -> list[str]:
     check(names, dict[int | str, str], "id2label")
     mapping = {str(key): name for key, name in names.items()}  # JSON keys are strings
     if mapping.keys() != {str(i) for i in range(len(mapping))}:
-        raise ValueError(f"id2label numbers the labels {short(', '.join(mapping))}, not 0 to {len(mapping) - 1}")
+        raise ValueError(f"id2label must number the labels 0 to {len(mapping) - 1}, not {short(', '.join(mapping))}")
     number = published.get("num_labels")
     check(number, int | None, "num_labels")
     if number in (None, len(mapping)):
@@ -208,7 +208,7 @@ class Bert(PretrainedBert):
         """The input of the first layer, then the output of each (B, T, D). Raises ValueError if there are more tokens
         than positions."""
         if (count := input_ids.shape[1]) > self.config.positions:
-            raise ValueError(f"{count:,} tokens are more than the model's {self.config.positions:,} positions")
+            raise ValueError(f"{count:,} tokens do not fit in the model's {self.config.positions:,} positions")
         x = self.embed(input_ids, mg.arange(count, device=input_ids.device)[None], token_type_ids)
         yield x
         visible = None if attention_mask is None else attention_mask.bool()[:, None, None]
@@ -249,7 +249,7 @@ class Bert(PretrainedBert):
         ``batch`` texts of similar length at a time, and at most ``longest`` tokens of each (0: the model's positions).
         Raises ValueError if the model has no tokenizer, ``batch`` is below 1, or ``longest`` is out of range."""
         if self.tokenizer is None:
-            raise ValueError("this model has no tokenizer: set model.tokenizer, or read a folder that has one")
+            raise ValueError("this model has no tokenizer: set model.tokenizer, or load a folder that has one")
         if batch < 1 or not 0 <= longest <= self.config.positions:
             raise ValueError(f"batch ({batch}) must be above 0, and longest ({longest}) 0 to {self.config.positions}")
         with at_end(self.tokenizer.no_truncation) as end, end:
@@ -468,7 +468,7 @@ class BertForQuestionAnswering(BertWithHead):
 
     def __init__(self, config: Config) -> None:
         if config.labels != 2:
-            raise ValueError(f"a span needs 2 labels, begin and end, not {config.labels}: set num_labels=2")
+            raise ValueError(f"a span needs 2 labels (begin and end), not {config.labels}: set num_labels=2")
         super().__init__(config)
 
     @old_names

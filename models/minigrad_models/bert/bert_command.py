@@ -18,7 +18,7 @@ from .tasks import TASKS, AnyTask, Recipe
 from .train_bert import SCRATCH, SHORTEST, Options, Size, finetune, load, shown
 
 FEW = 600  # updates of pre-training on the bundled corpus
-ABOUT = "BERT: pre-train it on a text, fine-tune it on four tasks, search by meaning."
+ABOUT = "Pre-train BERT on a text, fine-tune it on four tasks, or search by meaning."
 EXAMPLES = """
 examples:
   minigrad bert sst2 --from scratch                from random weights, on a small bundled data set
@@ -29,21 +29,21 @@ examples:
   minigrad bert evaluate runs/bert-sst2 --data dev.tsv
   minigrad bert search "a lost child" --input book.txt
 
-If a training was stopped, run the same command again to resume it.
+If training was interrupted, run the same command again to resume it.
 """
 
 
 def _pretrain(p: argparse.ArgumentParser) -> None:
     default = Pretraining(Path(), Path())
-    text = "a text in UTF-8, plain or as .gz (default: the English sentences of the bundled corpus)"
+    text = "a UTF-8 text file, plain or gzipped (default: the English sentences of the bundled corpus)"
     p.add_argument("--text", type=Path, metavar="FILE", help=text)
     _run(p, "pretrain")
-    text = f"of the weights (default: {default.updates}; without --text, {FEW})"
+    text = f"number of updates (default: {default.updates}; without --text, {FEW})"
     p.add_argument("--updates", type=whole(2), metavar="N", help=text)
-    add_number(p, "--batch", whole(), default.batch, "examples in an update")
-    add_number(p, "--rate", positive(), default.rate, "the highest learning rate")
-    add_number(p, "--max-length", whole(8), default.longest, "word pieces of an example, and positions of the model")
-    add_number(p, "--evaluate-every", whole(), default.evaluate_every, "updates between two evaluations")
+    add_number(p, "--batch", whole(), default.batch, "examples per update")
+    add_number(p, "--rate", positive(), default.rate, "peak learning rate")
+    add_number(p, "--max-length", whole(8), default.longest, "word pieces per example, and positions of the model")
+    add_number(p, "--evaluate-every", whole(), default.evaluate_every, "updates between evaluations")
     _size(p)
 
 
@@ -54,8 +54,8 @@ def _finetune(p: argparse.ArgumentParser, task: AnyTask) -> None:
     _run(p, task.name)
     numbers = (
         ("epochs", whole(), "passes over all examples"),
-        ("batch", whole(), "examples in an update"),
-        ("rate", positive(), "the highest learning rate"),
+        ("batch", whole(), "examples per update"),
+        ("rate", positive(), "peak learning rate"),
     )
     for name, kind, meaning in numbers:
         text = f"{meaning} (default: {getattr(task.recipe, name)}; from scratch: {getattr(task.scratch, name)})"
@@ -66,46 +66,46 @@ def _finetune(p: argparse.ArgumentParser, task: AnyTask) -> None:
 
 def _size(p: argparse.ArgumentParser) -> None:
     group, default = p.add_argument_group("a model from scratch"), Size()
-    add_number(group, "--layers", whole(1, 1000), default.layers, "of the encoder")
-    add_number(group, "--width", whole(), default.width, "of its states")
-    add_number(group, "--heads", whole(), default.heads, "of attention; must divide the width")
-    add_number(group, "--vocabulary", whole(10, MOST), default.vocabulary, "word pieces, at most")
-    add_number(group, "--dropout", positive(0, 1), default.dropout, "a probability")
+    add_number(group, "--layers", whole(1, 1000), default.layers, "number of encoder layers")
+    add_number(group, "--width", whole(), default.width, "width of the hidden states")
+    add_number(group, "--heads", whole(), default.heads, "attention heads; must divide the width")
+    add_number(group, "--vocabulary", whole(10, MOST), default.vocabulary, "maximum number of word pieces")
+    add_number(group, "--dropout", positive(0, 1), default.dropout, "dropout probability")
 
 
 def _run(p: argparse.ArgumentParser, name: str) -> None:
     folder = Path("runs") / f"bert-{name}"
-    text = f"for all output (default: {folder})"
+    text = f"folder for all output (default: {folder})"
     p.add_argument("--run", type=Path, default=folder, metavar="DIR", help=text)
-    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of all random numbers")
+    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "seed of all random numbers")
 
 
 def _predict(p: argparse.ArgumentParser) -> None:
-    p.add_argument("model", type=Path, help="the folder of a run, or of its model")
+    p.add_argument("model", type=Path, help="a run folder or a model folder")
     p.add_argument(
         "texts",
         nargs="*",
-        help="sst2: a sentence; mrpc: two sentences, separated by a tab; squad: a question, a tab, a text; conll: "
-        "words, separated by spaces",
+        help="sst2: a sentence; mrpc: two sentences separated by a tab; squad: a question, a tab and a text; conll: "
+        "words separated by spaces",
     )
-    add_file(p, "--input", "a file of texts, one per line (default: stdin)")
+    add_file(p, "--input", "a file with one input per line (default: stdin)")
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
-    p.add_argument("model", type=Path, help="the folder of a run, or of its model")
+    p.add_argument("model", type=Path, help="a run folder or a model folder")
     p.add_argument("--data", type=Path, required=True, metavar="FILE", help="labelled examples in the task's format")
 
 
 def _search(p: argparse.ArgumentParser) -> None:
     p.add_argument("queries", nargs="+", metavar="query", help="what to look for")
-    p.add_argument("--input", type=Path, required=True, metavar="FILE", help="a text in UTF-8, a passage per line")
-    p.add_argument("--from", dest="source", type=Path, metavar="DIR", help="the model's folder (default: MiniLM)")
-    add_number(p, "--top", whole(), 5, "lines to show")
-    _length(p, whole(3), search.LONGEST, "word pieces of a line that are read")
+    p.add_argument("--input", type=Path, required=True, metavar="FILE", help="a UTF-8 file with one passage per line")
+    p.add_argument("--from", dest="source", type=Path, metavar="DIR", help="model folder (default: MiniLM)")
+    add_number(p, "--top", whole(), 5, "number of lines to show")
+    _length(p, whole(3), search.LONGEST, "word pieces read from each line")
 
 
 def _length(p: argparse.ArgumentParser, kind: Callable[[str], int], usual: int, meaning: str) -> None:
-    text = f"{meaning} (default: {usual}, or the model's positions if these are fewer)"
+    text = f"{meaning} (default: {usual}, or the model's positions if fewer)"
     p.add_argument("--max-length", type=kind, metavar="N", help=text)
 
 
@@ -135,7 +135,7 @@ def _do_predict(o: argparse.Namespace) -> int:
         texts = sys.stdin.read().removeprefix("\ufeff").split("\n")
     examples = [trained.task.parse(line.rstrip("\r")) for line in texts if line.strip()]
     if not examples:
-        raise ValueError("there is no input: give texts, or --input FILE with a text per line")
+        raise ValueError("no input: give texts, or --input FILE with one text per line")
     for example, answer in zip(examples, trained.answers(examples), strict=True):
         print(trained.task.show(example, answer))
     return 0
@@ -166,7 +166,7 @@ COMMANDS = (
         for task in TASKS.values()
     ),
     Command("predict", "run a fine-tuned model on new input", _predict, _do_predict),
-    Command("evaluate", "measure a fine-tuned model on a file with labels", _evaluate, _do_evaluate),
+    Command("evaluate", "evaluate a fine-tuned model on labelled examples", _evaluate, _do_evaluate),
     Command("search", "find the lines of a file that are nearest to a query in meaning", _search, _do_search),
 )
 parser, main = program("minigrad bert", ABOUT, EXAMPLES, COMMANDS, "--batch or --max-length")

@@ -85,7 +85,7 @@ class Task(ABC):
     def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
         """The examples for training and for evaluation."""
         if folder is None:
-            about = f"a small data set from the bundled corpus; {command('data')} lists published data sets"
+            about = f"using a small data set from the bundled corpus; {command('data')} lists published data sets"
             print(f"{self.name}: {about}", file=sys.stderr)
             return load(self.name, "train"), load(self.name, "dev")
         return self.read_file(find(folder, *self.train)), self.read_file(find(folder, *self.dev))
@@ -108,7 +108,7 @@ class Task(ABC):
         """Raise ValueError if an example has a label that the training data lacks."""
         if unseen := sorted(set(self.said(examples)) - set(labels)):
             raise ValueError(
-                f"the label {unseen[0]!r} is not in the training data, which has: {', '.join(labels) or 'no labels'}"
+                f"the label {unseen[0]!r} is not in the training data, whose labels are: {', '.join(labels) or 'none'}"
             )
 
 
@@ -203,7 +203,7 @@ class Spans(Task):
     def read_file(self, path: Path) -> list[Any]:
         examples = questions(path)
         if bare := [example.number for example in examples if not example.answers]:
-            raise ValueError(f"{path} has questions without an answer, which this task does not support: {bare[0]}")
+            raise ValueError(f"{path} has questions without answers, which this task does not support: {bare[0]}")
         return examples
 
     def texts(self, examples: Sequence[Question]) -> Iterable[str]:
@@ -217,8 +217,8 @@ class Spans(Task):
         for example in examples:
             if len(example.question) > most and len(encoder.pieces(example.question)) > most:
                 raise ValueError(
-                    f"a question has more than {most} pieces, half of the maximum length: {example.question[:60]!r}; "
-                    "ask a shorter one, or train with a larger --max-length"
+                    f"a question has more than {most} pieces, half the maximum length: {example.question[:60]!r}. "
+                    "Shorten it, or train with a larger --max-length"
                 )
         result = []
         for i, encoding in enumerate(encoder([(example.question, example.context) for example in examples])):
@@ -397,8 +397,8 @@ TASKS: dict[str, AnyTask] = {
     for task in (
         Classification(
             name="mrpc",
-            about="whether two sentences say the same (MRPC): accuracy and F1",
-            files="a folder with MRPC's train.tsv, and dev.tsv, or else a tenth is held out (default: small examples)",
+            about="whether two sentences mean the same (MRPC): accuracy and F1",
+            files="a folder with MRPC's train.tsv, and dev.tsv unless a tenth is held out (default: small examples)",
             count=2,
             reader=pairs,
             names={"0": "different", "1": "equivalent"},
@@ -414,7 +414,7 @@ TASKS: dict[str, AnyTask] = {
         ),
         Spans(
             name="squad",
-            about="where a text answers a question (SQuAD 1.1): F1 and exact match",
+            about="where a passage answers a question (SQuAD 1.1): F1 and exact match",
             files="a folder with train.json and dev.json in SQuAD's format (default: questions from a grammar)",
             recipe=Recipe(3, 16, 1e-4),
             scratch=Recipe(20, 32, 1e-3),
@@ -422,8 +422,8 @@ TASKS: dict[str, AnyTask] = {
         ),
         Tagging(
             name="conll",
-            about="names of persons, places, organisations (CoNLL-2003): F1 of entities",
-            files="a folder with eng.train and eng.testa, plain or as .gz (default: small examples)",
+            about="names of people, places and organisations (CoNLL-2003): entity F1",
+            files="a folder with eng.train and eng.testa, plain or gzipped (default: small examples)",
             scratch=Recipe(10, 32, 1e-3),
         ),
     )

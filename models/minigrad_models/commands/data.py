@@ -46,14 +46,14 @@ class File(NamedTuple):
 def add(p: argparse.ArgumentParser) -> None:
     """The options of ``data``."""
     p.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(SETS)} (default: list them)")
-    text = f"of all sets (default: {DATA}, or data)"
+    text = f"folder of all data sets (default: {DATA}, or data)"
     p.add_argument("--folder", type=Path, default=os.environ.get(DATA) or "data", metavar="DIR", help=text)
 
 
 def run(options: argparse.Namespace) -> int:
     """List the data sets, or download some. Returns the exit status."""
     if unknown := [name for name in options.names if name not in SETS]:
-        raise ValueError(f"there is no data set {unknown[0]!r}; there are {', '.join(SETS)}")
+        raise ValueError(f"unknown data set {unknown[0]!r}; choose from {', '.join(SETS)}")
     failed, folder = [], options.folder.resolve()
     is_default = any("{folder}" not in SETS[name]["about"] for name in options.names)  # a program finds it by itself
     for name in options.names or SETS:
@@ -66,13 +66,13 @@ def run(options: argparse.Namespace) -> int:
             try:
                 fetch(file, folder)
             except (*BROKEN, ValueError, KeyError, BadZipFile) as error:
-                failed.append(f"{folder / file.path} ({error}), by hand from {file.address}")
+                failed.append(f"{folder / file.path} ({error}); download it yourself from {file.address}")
     if failed:
-        print(f"error: could not fetch {'; '.join(failed)}", file=sys.stderr)
+        print(f"error: could not download {'; '.join(failed)}", file=sys.stderr)
     elif not options.names:
-        print(f"{command('data', 'NAME')} fetches one into {folder}")
+        print(f"{command('data', 'NAME')} downloads a data set to {folder}")
     elif is_default and Path(os.environ.get(DATA) or os.devnull).resolve() != folder:
-        print(f"programs find it with this setting: export {DATA}={shlex.quote(str(folder))}")
+        print(f"to let programs find it: export {DATA}={shlex.quote(str(folder))}")
     return 1 if failed else 0
 
 
@@ -83,7 +83,7 @@ def fetch(file: File, folder: Path) -> None:
     part = path.with_name(f"{path.name}.part")
     if all(place.exists() for place in places):
         if not file.members and sha256(path.read_bytes()).hexdigest() != file.sha256:
-            raise ValueError("another file with this name exists: rename it")
+            raise ValueError("a different file with this name exists: rename it")
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     for seconds in (*WAITS, None):
@@ -96,14 +96,14 @@ def fetch(file: File, folder: Path) -> None:
             time.sleep(seconds)
     if sha256(part.read_bytes()).hexdigest() != file.sha256:
         part.unlink()
-        raise ValueError("the address now has another file, with another SHA-256")
+        raise ValueError("the file at this address has changed: its SHA-256 is different")
     if not file.members:
         part.replace(path)
         return
     with ZipFile(part) as archive:
         for member, place in zip(file.members, places, strict=True):
             if archive.getinfo(member).file_size > LARGEST:
-                raise ValueError(f"its member {member} is larger than {LARGEST >> 20} MiB")
+                raise ValueError(f"{member} in the archive is larger than {LARGEST >> 20} MiB")
             with replaced(place) as temporary:
                 Path(temporary).write_bytes(archive.read(member))
     part.unlink()
@@ -120,14 +120,14 @@ def download(file: File, part: Path) -> None:
             there = 0
         announced = int(answer.headers.get("Content-Length") or file.size - there)
         if there + announced != file.size:
-            raise ValueError(f"the address now has another file, of {there + announced:,} bytes, not {file.size:,}")
+            raise ValueError(f"the file at this address has changed: {there + announced:,} bytes, not {file.size:,}")
         progress.update(there)
         with part.open("ab" if there else "wb") as out:
             while block := answer.read1(BLOCK):
                 there += len(block)
                 if there > file.size:
-                    raise ValueError(f"the address sends more than the {file.size:,} bytes of this file")
+                    raise ValueError(f"the server sent more than the {file.size:,} bytes of this file")
                 out.write(block)
                 progress.update(len(block))
     if there < file.size:
-        raise ConnectionError(f"the connection ended after {there:,} of {file.size:,} bytes")
+        raise ConnectionError(f"the connection was lost after {there:,} of {file.size:,} bytes")

@@ -13,7 +13,7 @@ from ..programs.command_line import Command, Parser, act, parser_of, run_program
 from ..translation.translation_command import COMMANDS as TRANSLATE
 from . import data, script, viz
 
-ABOUT = "A deep-learning framework in plain Python: its models, its pictures, its profiler."
+ABOUT = "A deep-learning framework in plain Python: models, pictures and a profiler."
 EXAMPLES = """
 examples:
   minigrad train                              a translator, English to Italian (some minutes on 2 cores)
@@ -31,14 +31,14 @@ examples:
   minigrad viz runs/toy                       training curves
   minigrad viz runs/toy "I like cats"         a translator's attention
   minigrad profile program.py                 where a program's time goes
-  minigrad compat program.py                  run a program for PyTorch
+  minigrad compat program.py                  run a PyTorch program
 
-If a training was stopped, run the same command again to resume it.
+If training was interrupted, run the same command again to resume it.
 """
 CUPY = ("cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x")  # CuPy's names on PyPI
 SYSTEMS = {  # systems with their own commands: ``minigrad gpt ...``
-    "gpt": "train a language model on a text, and generate text with it",
-    "bert": "pre-train BERT, fine-tune it, search by meaning",
+    "gpt": "train a language model on text, and generate text with it",
+    "bert": "pre-train BERT, fine-tune it, or search by meaning",
     "music": "train a Music Transformer, and generate music with it",
 }
 
@@ -46,9 +46,9 @@ COMMANDS = (
     *TRANSLATE,
     *(Command(name, about, lambda p: None, lambda options: 0) for name, about in SYSTEMS.items()),  # see ``main``
     Command("data", "list published data sets, and download them", data.add, data.run),
-    Command("viz", "draw a training, a piano roll, or a translator's attention", viz.add, viz.run),
+    Command("viz", "draw training curves, a piano roll, or a translator's attention", viz.add, viz.run),
     Command("profile", "run a program, and show where its time goes", script.add_profile, script.profile),
-    Command("compat", "run a PyTorch program whose `import torch` gives minigrad", script.add_program, script.compat),
+    Command("compat", "run a PyTorch program on minigrad, which replaces torch", script.add_program, script.compat),
 )
 
 

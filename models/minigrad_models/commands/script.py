@@ -15,7 +15,7 @@ from ..programs.options import whole
 def add_program(p: argparse.ArgumentParser) -> None:
     """The options that name the program and its arguments."""
     p.add_argument("-m", action="store_true", dest="is_module", help="the program is a module, as with python -m")
-    p.add_argument("program", help="a file, or with -m a module")
+    p.add_argument("program", help="a file or, with -m, a module")
     p.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
 
 
@@ -23,9 +23,9 @@ def add_profile(p: argparse.ArgumentParser) -> None:
     """The options of ``profile``."""
     p.add_argument("--by", choices=("op", "module"), default="op", help="a row for each op (default) or each module")
     p.add_argument("--rows", type=whole(), default=20, metavar="N", help="show the N slowest rows (default: 20)")
-    p.add_argument("--memory", action="store_true", help="also measure memory, which itself takes time")
+    p.add_argument("--memory", action="store_true", help="also measure memory, which takes longer")
     p.add_argument("--trace", type=Path, metavar="FILE", help="write all events, for chrome://tracing or Perfetto")
-    p.add_argument("--compat", action="store_true", help="the program is written for PyTorch")
+    p.add_argument("--compat", action="store_true", help="run a PyTorch program, as minigrad compat does")
     add_program(p)
 
 

@@ -16,20 +16,20 @@ MIDI = (".mid", ".midi")
 MODEL = ".safetensors"
 EXAMPLES = """
 examples:
-  minigrad viz runs/first                        training curves, and weights
-  minigrad viz runs/first runs/second            two trainings, compared
-  minigrad viz runs/first "A sentence."          a translator's attention; also for a model.safetensors
+  minigrad viz runs/first                        training curves and weights
+  minigrad viz runs/first runs/second            compare two runs
+  minigrad viz runs/first "A sentence."          a translator's attention; a model.safetensors works too
   minigrad viz song.mid                          a piano roll that plays
-  minigrad viz runs/first --output loss.svg      written to a file; otherwise the browser opens
+  minigrad viz runs/first --output loss.svg      write a file instead of opening the browser
 """
 
 
 def add(p: argparse.ArgumentParser) -> None:
     """The command's options."""
     p.epilog, p.formatter_class = EXAMPLES, RAW
-    what = "folders of runs, their log.jsonl, a MIDI file, or a model and a sentence"
+    what = "run folders, log.jsonl files, a MIDI file, or a model and a sentence"
     p.add_argument("what", nargs="+", metavar="WHAT", help=what)
-    output = "where to write it: a page (.html), or a picture (.svg, .png, .pdf) of a loss or of attention"
+    output = "output file: a page (.html), or an image (.svg, .png, .pdf) of the loss or attention"
     p.add_argument("--output", type=Path, metavar="FILE", help=output)
     add_device(p)
 
@@ -51,10 +51,10 @@ def view_of(words: list[str], device: str = "cpu") -> View:
 
     first, *rest = words
     if not Path(first).exists():
-        raise FileNotFoundError(f"there is no {first}: name a run's folder, a MIDI file, or a model")
+        raise FileNotFoundError(f"{first} does not exist: give a run folder, a MIDI file, or a model")
     if sentences := [word for word in rest if not Path(word).exists()]:
         if len(rest) > 1:
-            raise ValueError(f"expected a model and one sentence in quotation marks: there is no file {sentences[0]!r}")
+            raise ValueError(f"expected a model and one sentence in quotation marks, but {sentences[0]!r} is no file")
         return _attention(Path(first), sentences[0], device)
     if single := [word for word in words if Path(word).suffix.lower() in (*MIDI, MODEL)]:
         if Path(single[0]).suffix.lower() == MODEL:

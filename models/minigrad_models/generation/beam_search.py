@@ -103,7 +103,7 @@ def sample(
     number generator (``minigrad.manual_seed``), so a result depends on the rest of the batch. Scores are the model's
     log-probabilities, without temperature, top_k and top_p. For the other arguments see ``greedy``."""
     if not temperature > 0:
-        raise ValueError(f"temperature must be positive, not {temperature}; greedy() is its limit at 0")
+        raise ValueError(f"temperature must be positive, not {temperature}; for 0, use greedy()")
     if top_k is not None and top_k < 1:
         raise ValueError(f"top_k must be at least 1, not {top_k}")
     if top_p is not None and not 0 < top_p <= 1:
@@ -323,9 +323,9 @@ def limits_of(max_new_tokens: Limits, batch: int) -> list[int]:
     """The limit of each sentence. Raises ValueError if a limit is below 1 or there are not ``batch`` limits."""
     limits = [max_new_tokens] * batch if isinstance(max_new_tokens, int) else list(max_new_tokens)
     if len(limits) != batch:
-        raise ValueError(f"{len(limits)} limits for {batch} sentences")
+        raise ValueError(f"max_new_tokens has {len(limits)} limits for {batch} sentences")
     if min([max_new_tokens] if isinstance(max_new_tokens, int) else limits, default=1) < 1:
-        raise ValueError(f"max_new_tokens must be at least 1 token, not {max_new_tokens}")
+        raise ValueError(f"max_new_tokens must be at least 1, not {max_new_tokens}")
     return limits
 
 
@@ -340,7 +340,7 @@ def _read(*tensors: Tensor) -> list[Any]:
 def _check(norms: list[float], length: int) -> None:
     """Raise ValueError if ln Σ eˣ of the logits of a row is not finite, because a logit is not."""
     if not all(map(math.isfinite, norms)):
-        raise ValueError(f"token {length}: the decoder's logits are NaN or infinite: has training diverged?")
+        raise ValueError(f"the decoder's logits for token {length} are NaN or infinite. Has training diverged?")
 
 
 # Minimum Bayes risk -------------------------------------------------------------------------------------------
@@ -356,7 +356,7 @@ def minimum_bayes_risk(
     last token, ``eos_token_id``, is not compared. Raises ValueError if the sharpness is negative or not
     finite, ImportError if sacrebleu is missing."""
     if not 0 <= sharpness < math.inf:
-        raise ValueError(f"sharpness must be 0 or more, and finite, not {sharpness}")
+        raise ValueError(f"sharpness must be finite and at least 0, not {sharpness}")
     texts = [[t for t in h.tokens if t != eos_token_id] for h in hypotheses]
     best = max((h.score for h in hypotheses), default=0.0)
     weights = [math.exp(sharpness * (h.score - best)) for h in hypotheses]

@@ -43,7 +43,7 @@ class Prompts:
 
     def __init__(self, prompts: Sequence[Sequence[int]], vocabulary: int, device: Any = None) -> None:
         if not prompts or not all(prompts):
-            raise ValueError("a prompt has no tokens: a language model needs at least one")
+            raise ValueError("there must be a prompt, and each prompt needs at least one token")
         for token in (min(map(min, prompts)), max(map(max, prompts))):
             if not 0 <= token < vocabulary:
                 raise ValueError(f"a prompt has token {token}, but the vocabulary ends at {vocabulary - 1}")
@@ -158,7 +158,7 @@ class Causal(GenerationMixin):
         (B, T) is 1 or True at tokens, 0 or False at padding before or after them. Raises ValueError if there are more
         tokens than the model sees."""
         if (count := input_ids.shape[1]) > self.context:
-            raise ValueError(f"{count:,} tokens are more than the {self.context:,} that the model sees at once")
+            raise ValueError(f"{count:,} tokens do not fit in the {self.context:,} that the model sees at once")
         if attention_mask is None:
             positions, visible = mg.arange(count, device=input_ids.device)[None], None
         else:

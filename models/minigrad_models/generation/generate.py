@@ -116,7 +116,7 @@ class GenerationMixin(nn.Module):
             temperature = 0.0 if top_k is None and top_p is None else 1.0
         config = GenerationConfig(temperature, top_k, top_p, repetition_penalty, num_beams, stride)
         if on_token is not None and num_beams > 1:
-            raise ValueError("on_token needs tokens one by one, but a beam search finds them only at its end")
+            raise ValueError("on_token needs tokens one by one, but beam search returns them only at the end")
         texts = [prompts] if isinstance(prompts, str) else list(prompts)
         are_texts = any(isinstance(text, str) for text in texts)
         if are_texts and self.tokenizer is None:
@@ -146,10 +146,10 @@ def check_exclusive(
     drawing = limits + (["temperature"] if temperature else [])
     if num_beams != 1 and drawing:
         other = f"{name('num_beams')} searches for the likeliest text"
-        raise ValueError(f"{name(drawing[0])} is for sampling, and {other}: choose one")
+        raise ValueError(f"{name(drawing[0])} is for sampling, but {other}: choose one")
     if temperature == 0 and limits:
-        other = f"{name('temperature')} 0 takes the likeliest"
-        raise ValueError(f"{name(limits[0])} is for sampling, and {other}: choose one")
+        other = f"{name('temperature')} 0 picks the likeliest token"
+        raise ValueError(f"{name(limits[0])} is for sampling, but {other}: choose one")
 
 
 class Stream:

@@ -13,7 +13,7 @@ from ..programs.folder import find_data_set
 from ..programs.options import add_drawing, add_number, whole
 from .gpt_settings import SHAKESPEARE, Settings
 
-ABOUT = "Train a language model on a text, and generate text with it."
+ABOUT = "Train a language model on text, and generate text with it."
 EXAMPLES = """
 examples:
   minigrad gpt train                               Shakespeare, or the bundled sentences (1 to 2 minutes)
@@ -25,32 +25,32 @@ examples:
   minigrad gpt export DIR
   minigrad gpt config --preset shakespeare >my.toml
 
-If a training was stopped, run the same command again to resume it.
+If training was interrupted, run the same command again to resume it.
 """
 PRESET = "shakespeare-cpu" if find_data_set(*SHAKESPEARE) else "sentences"
 DEFAULT_RUN = Path("runs") / PRESET
 
 
 def _run(p: argparse.ArgumentParser) -> None:
-    common.add_run(p, DEFAULT_RUN, "the folder of a training, the file of a model, or a GPT-2 in transformers' format")
+    common.add_run(p, DEFAULT_RUN, "a run folder, a model file, or a GPT-2 folder in transformers' format")
 
 
 def _generate(p: argparse.ArgumentParser) -> None:
     _run(p)
     p.add_argument("--prompt", nargs="+", metavar="TEXT", help="texts to continue (default: the beginning of a line)")
     add_number(p, "--tokens", whole(), 500, "tokens to generate")
-    add_number(p, "--batch", whole(1, 10_000), 1, "texts for each prompt")
+    add_number(p, "--batch", whole(1, 10_000), 1, "texts per prompt")
     add_drawing(p)
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
     _run(p)
-    common.add_file(p, "--input", "a text (default: the validation part of the training text)")
+    common.add_file(p, "--input", "a text file (default: the validation part of the training text)")
     common.add_windows(p, "the window")
 
 
 def _export(p: argparse.ArgumentParser) -> None:
-    p.add_argument("folder", type=Path, metavar="DIR", help="the folder to write; replaces such files in it")
+    p.add_argument("folder", type=Path, metavar="DIR", help="output folder; existing model files in it are replaced")
     _run(p)
 
 
@@ -73,12 +73,12 @@ def _do_export(options: argparse.Namespace) -> int:
     return 0
 
 
-names = "preset's and the text's"
+names = "preset and the text"
 TRAIN, CONFIG = common.training_commands("gpt.gpt_run", Settings, settings_of, run_folder, names, PRESET, start="from")
 COMMANDS = (
     TRAIN,
     Command("generate", "generate texts", _generate, later("gpt.gpt_run.generate")),
-    Command("evaluate", "loss, perplexity and bits per character of a text", _evaluate, measured),
+    Command("evaluate", "compute the loss, perplexity and bits per character of a text", _evaluate, measured),
     Command("export", "write a folder that the transformers library can read", _export, _do_export),
     CONFIG,
 )

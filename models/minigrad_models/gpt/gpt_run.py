@@ -115,7 +115,7 @@ def load(path: Path, device: str = "cpu") -> Trained:
     if (path / pretrained.CONFIG).is_file():
         gpt = gpt2.GPT2.from_pretrained(path)
         if gpt.tokenizer is None:
-            raise ValueError(f"{path} has no tokenizer: no tokenizer.json, and no vocab.json with merges.txt")
+            raise ValueError(f"{path} has no tokenizer: it needs tokenizer.json, or vocab.json and merges.txt")
         try:
             return Trained(gpt.to(device), tokens.from_library(gpt.tokenizer), None)
         except ValueError as error:
@@ -126,7 +126,7 @@ def load(path: Path, device: str = "cpu") -> Trained:
         model = models.restored(kind.model, config, checkpoint["model"])
         vocabulary = tokens.from_dict(description["tokenizer"])
         if len(vocabulary) > model.config.vocabulary:
-            raise ValueError("its tokenizer has more tokens than its model")
+            raise ValueError("its tokenizer has more tokens than its model's vocabulary")
     return Trained(model.to(device).eval(), vocabulary, settings)
 
 
@@ -141,7 +141,7 @@ def sizes(path: Path) -> dict[str, Any]:
 def export(trained: Trained, folder: Path) -> None:
     """Write a folder that transformers' GPT2LMHeadModel and AutoTokenizer can read."""
     if not isinstance(trained.model, pretrained.Pretrained):
-        raise ValueError(f"transformers has no {trained.architecture} model: it cannot be exported")
+        raise ValueError(f"cannot export this model: transformers has no {trained.architecture}")
     trained.model.tokenizer = trained.tokens.library()
     trained.model.save_pretrained(folder)
     # Without this, transformers assumes GPT-2's tokenizer, and reads only the vocabulary.
@@ -168,7 +168,7 @@ def evaluate(
     elif settings is not None:
         content = text.read(settings.data).validation
     else:
-        raise ValueError(f"{path} names no text to evaluate: give --input FILE")
+        raise ValueError(f"{path} does not name a text to evaluate: give --input FILE")
     ids = trained.tokens.encode(content)
     if len(ids) < 2:
         raise ValueError(f"{file or 'the text'} has {len(ids)} tokens, but evaluation needs at least two")
@@ -258,7 +258,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     ids, held_out = (vocabulary.encode(part) for part in (corpus.train, corpus.validation))
     if len(held_out) < 2:
         end = corpus.validation[:60]
-        raise ValueError(f"the end of the text, {end!r}, is a single token: too little for validation")
+        raise ValueError(f"the validation text, {end!r}, is a single token, which is too short")
     characters = len(corpus.validation)
     evaluation = lambda model: evaluated(model, settings, vocabulary, held_out, characters)
     kind = ARCHITECTURES[settings.model.model]

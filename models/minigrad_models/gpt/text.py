@@ -61,8 +61,8 @@ def read_file(path: Path, tokenizer: str) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path} is not text in UTF-8 (byte {content[error.start]:#04x} at {error.start:,}). Convert it first, "
-            "for instance: iconv -f LATIN1 -t UTF-8; or use its bytes, --tokenizer bytes"
+            f"{path} is not UTF-8 text (byte {content[error.start]:#04x} at {error.start:,}). Convert it first, "
+            "for instance: iconv -f LATIN1 -t UTF-8; or train on bytes with --tokenizer bytes"
         ) from None
 
 

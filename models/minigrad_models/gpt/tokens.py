@@ -70,7 +70,7 @@ class Characters(Tokens):
             more = " and others" if len(unknown) > MOST_NAMED else ""
             escape = ascii if any("\ud800" <= c < "\ue000" for c in unknown) else repr  # a terminal can print it
             raise ValueError(
-                f"the model has never seen {escape(unknown[:MOST_NAMED])}{more}: its vocabulary is the "
+                f"the model has never seen {escape(unknown[:MOST_NAMED])}{more}: its vocabulary has only the "
                 f"{len(self)} characters of its training text"
             )
         return ids.astype(np.min_scalar_type(len(self) - 1))
@@ -121,7 +121,7 @@ class Subwords(Tokens):
         try:
             self._pieces = [name.encode() if name == END else bytes(bytes_of[c] for c in name) for name in names]
         except KeyError as error:
-            raise ValueError(f"a token of the tokenizer is not made of bytes: it has {error}") from None
+            raise ValueError(f"a token of the tokenizer contains {error}, which does not stand for a byte") from None
 
     @classmethod
     def train(cls, text: str, vocabulary: int) -> Subwords:
@@ -168,7 +168,7 @@ def from_dict(state: dict[str, Any]) -> Tokens:
         return Bytes()
     if kind == "subwords":
         return _subwords_of(state.get("json", ""))
-    raise ValueError(f"its tokenizer is of kind {short(kind)}, or lacks a part")
+    raise ValueError(f"its tokenizer has an unknown kind ({short(kind)}) or is incomplete")
 
 
 def from_library(tokenizer: Any) -> Tokens:
@@ -192,7 +192,7 @@ def _subwords_of(text: str) -> Subwords:
             raise ValueError(f"it is {', '.join(map(short, kinds))}")
         return Subwords(library.Tokenizer.from_str(text))
     except Exception as error:  # the library raises plain Exceptions
-        raise ValueError(f"the tokenizer is not byte-pair encoding over bytes: {str(error)[:200]}") from None
+        raise ValueError(f"the tokenizer is not byte-level BPE: {str(error)[:200]}") from None
 
 
 def _kind(state: dict[str, Any], part: str) -> str | None:

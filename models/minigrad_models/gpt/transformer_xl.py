@@ -49,7 +49,7 @@ class Config:
     def __post_init__(self) -> None:
         check_sizes(self)
         if self.d_model % 2:
-            raise ValueError(f"d_model ({self.d_model}) must be even: half of a distance's numbers are sines")
+            raise ValueError(f"d_model ({self.d_model}) must be even: half of each distance's encoding is sines")
 
     # The layers also read these; see ``LayerConfig``.
     positions, position_encoding = 0, "relative"

@@ -63,7 +63,7 @@ def _grid(piece: object, where: str = "a grid") -> Grid:
     if grid.ndim != 2 or grid.shape[1] != len(VOICES) or grid.dtype.kind not in "iu":
         raise ValueError(f"{where}: expected rows of {len(VOICES)} integers")
     if (wrong := grid[(grid < SILENCE) | (grid >= PITCHES)]).size:
-        raise ValueError(f"{where}: {wrong[0]} is not a pitch, 0 to 127, or {SILENCE} for silence")
+        raise ValueError(f"{where}: expected a pitch from 0 to 127, or {SILENCE} for silence, not {wrong[0]}")
     return grid.astype(np.int64)
 
 
@@ -97,12 +97,12 @@ def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool 
         fits = tracks[-1] < len(VOICES)
         voices = {track: track if fits else i for i, track in enumerate(tracks)}
     else:
-        raise ValueError(f"there are {len(tracks)} tracks: a grid has four voices, or a melody of the highest notes")
+        raise ValueError(f"there are {len(tracks)} tracks, but only 4 voices: melody=True takes the highest notes")
     check_tempo(tempo)
     position = (music if isinstance(music, Song) else Song((), ((0.0, tempo),))).quarters
     rows = max(position(note.end) for note in notes) * ROWS
     if rows > MOST_ROWS:
-        raise ValueError(f"the music has {rows:.3g} sixteenths: a grid has at most {MOST_ROWS:,}")
+        raise ValueError(f"the music has {rows:.3g} sixteenths, but a grid has at most {MOST_ROWS:,}")
     grid = np.full((math.floor(rows) + 2, len(VOICES)), SILENCE, np.int64)
     last = 0
     for note in sorted(notes, key=lambda note: note.pitch):  # higher notes overwrite lower ones

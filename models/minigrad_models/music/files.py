@@ -45,8 +45,8 @@ def check_endings(output: Path, page: Path | None) -> None:
 def save(trained: run.Trained, ids: Ids, music: Written, tempo: float, output: Path, page: Path | None) -> None:
     """Write the MIDI file of a sequence (T,), and its page if there is a path, and report both on stderr."""
     if not music.notes:
-        advice = "Another --seed, more --seconds, or a longer training may help"
-        raise ValueError(f"the model generated silence: {output} is not written. {advice}")
+        advice = "Another --seed, more --seconds, or longer training may help"
+        raise ValueError(f"the model generated silence, so {output} was not written. {advice}")
     output.parent.mkdir(parents=True, exist_ok=True)
     write_midi(output, music.notes, tempo, names=dict(enumerate(trained.voices)))
     print(f"wrote {output}", file=sys.stderr)
@@ -60,7 +60,7 @@ def page_of(trained: run.Trained, ids: Ids, music: Written, tempo: float, title:
     with bars if the music has voices: the tempo of a performance does not determine its bars."""
     attention = attention_of_notes(trained.model, ids, music, trained.settings.grid)
     if attention is None:
-        print(f"note: {len(music.notes):,} notes are too many: the page has no attention arcs", file=sys.stderr)
+        print(f"note: the page has no attention arcs, as {len(music.notes):,} notes are too many", file=sys.stderr)
     bars: dict[str, Any] = {"tempo": tempo, "tracks": trained.voices} if trained.voices else {}
     return piano_roll(music.notes, attention=attention, title=f"Piano roll: {title}", **bars)
 
@@ -100,7 +100,7 @@ def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, f
         else:
             ids = ids[np.cumsum(shifts(ids)) <= STEPS * seconds]
     if not len(language.pitches(ids)):
-        raise ValueError(f"{path} has no note in its first {seconds:g} s: give more --seed-seconds")
+        raise ValueError(f"{path} has no notes in its first {seconds:g} s: increase --seed-seconds")
     return ids, tempo_of(song)
 
 
@@ -111,15 +111,15 @@ def generate(options: argparse.Namespace) -> int:
     trained = run.load(options.run, options.device)
     language, tempo, prompt = trained.language, TEMPO, np.array([trained.language.begin])
     if options.tempo is not None and language.kind != "chorales":
-        raise ValueError("--tempo is for chorales: performances are timed in seconds")
+        raise ValueError("--tempo is only for chorales: performances are timed in seconds")
     if options.seed_seconds is not None and options.seed_file is None:
-        raise ValueError("--seed-seconds is the length of a motif: it needs --seed-file")
+        raise ValueError("--seed-seconds limits the motif, so it needs --seed-file")
     if options.seed_file is not None:
         prompt, tempo = motif(options.seed_file, language, options.seed_seconds)
     tempo = tempo if options.tempo is None else options.tempo
     check_tempo(tempo, "--tempo")
     if len(prompt) > (context := trained.model.context):
-        print(f"note: the motif has {len(prompt):,} tokens; the model sees only the last {context:,}", file=sys.stderr)
+        print(f"note: of the motif's {len(prompt):,} tokens, the model sees only the last {context:,}", file=sys.stderr)
     mg.manual_seed(options.seed)
     begin = time.perf_counter()
     with bar(options.seconds * options.batch, "writing", " s of music") as progress:

@@ -122,13 +122,13 @@ def harmonise(options: argparse.Namespace) -> int:
     trained = run.load(options.run, options.device)
     if trained.language.kind != "chorales":
         about = f"{trained.file} is a model of {trained.language.plural}"
-        raise ValueError(f"harmonise needs a model of chorales, but {about}: choose another with --run")
+        raise ValueError(f"harmonise needs a chorale model, but {about}: choose another with --run")
     melody = melody_of(options.melody)
     shift = into_range(melody.cells, *trained.ranges[0]) if trained.ranges else 0
     if shift:
         print(
             f"note: the model reads the melody {abs(shift)} semitones {'higher' if shift > 0 else 'lower'}, in the "
-            "range of the sopranos in its training data; the output is in the melody's key",
+            "soprano range of its training data; the output is in the melody's key",
             file=sys.stderr,
         )
     language, cells = Chorales(), np.where(melody.cells > SILENCE, melody.cells + shift, SILENCE)

@@ -155,7 +155,7 @@ def _events(ids: Iterable[int] | Ids) -> Ids:
         raise ValueError(f"events must be a sequence of integers, not {array.ndim}-dimensional {array.dtype}")
     wrong = array[(array < 0) | (array >= EVENTS)]
     if wrong.size:
-        raise ValueError(f"{wrong[0]} is not an event: ids are 0 to {EVENTS - 1}")
+        raise ValueError(f"{wrong[0]} is not an event: event ids are 0 to {EVENTS - 1}")
     return array.astype(np.int64)
 
 

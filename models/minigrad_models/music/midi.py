@@ -73,14 +73,14 @@ def checked(notes: Iterable[Note]) -> list[Note]:
     for number, (pitch, velocity, start, end, track) in enumerate(result):
         fault = ""
         if not (_whole(pitch) and 0 <= pitch < PITCHES):
-            fault = f"pitches are integers from 0 to 127, not {pitch}"
+            fault = f"pitches must be integers from 0 to 127, not {pitch}"
         elif not (_whole(velocity) and 1 <= velocity <= 127):
-            fault = f"velocities are integers from 1 to 127, not {velocity}"
+            fault = f"velocities must be integers from 1 to 127, not {velocity}"
         elif not 0 <= start <= end <= MOST_SECONDS:  # also false if one of them is NaN
-            times = "a note begins at 0 s or later, and ends after that, within 24 hours"
-            fault = f"it lasts from {start} to {end}: {times}"
+            times = "a note must begin at 0 s or later, and end after that, within 24 hours"
+            fault = f"it lasts from {start} to {end}, but {times}"
         elif not (_whole(track) and track >= 0):
-            fault = f"tracks are integers from 0 on, not {track}"
+            fault = f"tracks must be integers of at least 0, not {track}"
         if fault:
             raise ValueError(f"note {number} of {len(result):,}: {fault}")
     return result
@@ -142,7 +142,7 @@ def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
     try:
         low = np.flatnonzero(np.frombuffer(data, np.uint8) < 128)
         if np.diff(low, append=len(data)).max() > _MOST_HIGH_BYTES:
-            raise ValueError("it is damaged: it holds a number of more than a thousand bytes")
+            raise ValueError("it is damaged: it contains a number of more than a thousand bytes")
         try:
             parsed = mido.MidiFile(file=io.BytesIO(data))
         except Exception as error:  # mido raises various errors for wrong bytes: EOFError, IndexError, its own, ...
@@ -166,7 +166,7 @@ class _Key(NamedTuple):
 
 def _song(file: Any, sustain: bool) -> Song:
     if file.type not in (0, 1):
-        raise ValueError(f"it is of type {file.type}: only types 0 and 1 are supported")
+        raise ValueError(f"it has type {file.type}, but only types 0 and 1 are supported")
     keys: list[_Key] = []
     pedals: list[tuple[int, int, bool]] = []  # tick, channel, whether it goes down
     changes: list[tuple[int, int]] = []  # tick, microseconds per quarter note
@@ -196,7 +196,7 @@ def _song(file: Any, sustain: bool) -> Song:
         for (channel, pitch), waiting in down.items():
             keys += [_Key(start, now, pitch, velocity, channel, number) for start, velocity in waiting]
     if drums and not keys:
-        raise ValueError(f"it has only drums (channel 10, {drums:,} notes), which are left out")
+        raise ValueError(f"it has only drums (channel 10, {drums:,} notes), which are ignored")
     clock = _Clock(changes, file.ticks_per_beat)
     keys = _held(sorted(keys), pedals) if sustain and pedals else sorted(keys)
     channels = sorted({key.channel for key in keys})
@@ -292,7 +292,7 @@ def write_midi(
     check_tempo(tempo)
     tracks = max((note.track for note in in_order), default=-1) + 1
     if tracks > _MOST_TRACKS:
-        raise ValueError(f"a file has at most {_MOST_TRACKS:,} tracks, but a note is on track {tracks - 1}")
+        raise ValueError(f"a file can have at most {_MOST_TRACKS:,} tracks, but a note is on track {tracks - 1}")
     if not (folder := target.absolute().parent).is_dir():
         raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(folder))
     length = round(_MINUTE / tempo)  # of a quarter note, in microseconds
@@ -308,7 +308,7 @@ def write_midi(
             track.append(mido.MetaMessage("track_name", name=names[number]))
         for tick, begins, pitch, channel, velocity in sorted(placed[number]):
             if tick - now > _LONGEST_GAP:
-                raise ValueError(f"nothing begins or ends for {tick - now:,} ticks: the limit is {_LONGEST_GAP:,}")
+                raise ValueError(f"no note begins or ends for {tick - now:,} ticks: the limit is {_LONGEST_GAP:,}")
             kind, at = "note_on" if begins else "note_off", {"channel": channel, "note": pitch, "time": tick - now}
             track.append(mido.Message(kind, True, velocity=velocity, **at))  # unchecked, which takes half the time
             now = tick

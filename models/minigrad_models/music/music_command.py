@@ -24,7 +24,7 @@ examples:
   minigrad music evaluate --part test
   minigrad music config --preset piano >my.toml
 
-If a training was stopped, run the same command again to resume it.
+If training was interrupted, run the same command again to resume it.
 """
 PRESET = "chorales" if find_data_set(*BACH) else "composed"
 DEFAULT_RUN = Path("runs") / PRESET
@@ -40,9 +40,9 @@ def _files(p: argparse.ArgumentParser, output: str) -> None:
 def _generate(p: argparse.ArgumentParser) -> None:
     common.add_run(p, DEFAULT_RUN)
     common.add_file(p, "--seed-file", "a MIDI file to continue")
-    p.add_argument("--seed-seconds", type=positive(), metavar="S", help="use only its first S seconds (default: all)")
-    add_number(p, "--seconds", positive(), 30.0, "of new music", "S")
-    tempo = "of chorales: quarter notes per minute (default: the motif's, or 100)"
+    p.add_argument("--seed-seconds", type=positive(), metavar="S", help="seconds of that file to use (default: all)")
+    add_number(p, "--seconds", positive(), 30.0, "seconds of new music", "S")
+    tempo = "tempo of chorales, in quarter notes per minute (default: the motif's, or 100)"
     p.add_argument("--tempo", type=positive(), metavar="T", help=tempo)
     _files(p, "generated.mid")
     add_number(p, "--batch", whole(1, 10_000), 1, "files to write, numbered in their names")
@@ -50,27 +50,27 @@ def _generate(p: argparse.ArgumentParser) -> None:
 
 
 def _harmonise(p: argparse.ArgumentParser) -> None:
-    p.add_argument("melody", type=Path, help="a MIDI file, whose highest notes are the melody")
+    p.add_argument("melody", type=Path, help="a MIDI file whose highest notes are the melody")
     common.add_run(p, DEFAULT_RUN)
     _files(p, "harmonised.mid")
     side_by_side = "chorales to generate in parallel; more of them fit the melody better"
     add_number(p, "--particles", whole(1, 10_000), 32, side_by_side, "K")
-    add_number(p, "--temperature", positive(), 1.0, "of sampling")
-    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of sampling")
+    add_number(p, "--temperature", positive(), 1.0, "sampling temperature")
+    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "seed for sampling")
 
 
 def _roll(p: argparse.ArgumentParser) -> None:
     p.add_argument("file", type=Path, help="a MIDI file")
     common.add_file(p, "--output", "an .html file (default: the file's name)")
-    p.add_argument("--run", type=Path, metavar="DIR", help="a trained model: also draw its attention to the notes")
+    p.add_argument("--run", type=Path, metavar="DIR", help="a trained model whose attention to draw as well")
     common.add_device(p)
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
     common.add_run(p, DEFAULT_RUN)
-    p.add_argument("--data", nargs="+", metavar="PATH", help="MIDI files or folders (default: the training's data)")
+    p.add_argument("--data", nargs="+", metavar="PATH", help="MIDI files or folders (default: the training data)")
     p.add_argument(
-        "--part", choices=("train", "valid", "test"), default="valid", help="of the training's data (default: valid)"
+        "--part", choices=("train", "valid", "test"), default="valid", help="part of the training data (default: valid)"
     )
     common.add_windows(p, "half the window")
 
@@ -81,13 +81,13 @@ evaluate = later("music.music_run.evaluate")
 measured = lambda o: common.print_numbers(evaluate(o.run, o.device, o.part, o.data or (), o.window, o.stride), o.json)
 
 
-TRAIN, CONFIG = common.training_commands("music.music_run", Settings, settings_of, run_folder, "preset's", PRESET)
+TRAIN, CONFIG = common.training_commands("music.music_run", Settings, settings_of, run_folder, "preset", PRESET)
 COMMANDS = (
     TRAIN,
     Command("generate", "generate music, from scratch or from a motif", _generate, later("music.files.generate")),
     Command("harmonise", "add alto, tenor and bass to a melody", _harmonise, later("music.harmony.harmonise")),
     Command("roll", "draw a MIDI file as a piano roll that plays", _roll, later("music.files.roll")),
-    Command("evaluate", "the loss on music that the model was not trained on", _evaluate, measured),
+    Command("evaluate", "compute the loss on music that the model was not trained on", _evaluate, measured),
     CONFIG,
 )
 parser, main = common.program("minigrad music", ABOUT, EXAMPLES, COMMANDS, "--batch, --window or --particles")

@@ -142,7 +142,7 @@ def songs(paths: Any, language: Any) -> list[Any]:
             try:
                 result.append(piece_in(file, language)[0])
             except ValueError as error:
-                print(f"note: left out: {error}", file=sys.stderr)
+                print(f"note: skipped: {error}", file=sys.stderr)
         if len(result) == before:
             raise ValueError(f"none of the {len(files)} .mid files in {path} can be used for training")
     return result

@@ -75,7 +75,7 @@ def load(path: Path, device: str = "cpu") -> Trained:
         ranges = description["ranges"]
         ordered = all(len(pair) == 2 and 0 <= pair[0] <= pair[1] < PITCHES for pair in ranges)
         if len(ranges) not in (0, len(VOICES)) or not ordered:
-            raise ValueError("its ranges of voices are invalid")
+            raise ValueError("its voice ranges are invalid")
         model = models.restored(MusicTransformer, config, checkpoint["model"])
     return Trained(model.to(device).eval(), language, settings, ranges, PROGRAM.find(path))
 
@@ -235,5 +235,5 @@ def evaluated(model: Any, settings: Settings, pieces: list[Ids], path: Path) -> 
             total = float(language.seconds(ids, TEMPO).sum())
             write_midi(path, closed(language.decode(ids), total).notes, TEMPO)
         except OSError as error:  # a full disk must not end training
-            show(f"note: {path} is not written: {error.strerror or error}")
+            show(f"note: {path} was not written: {error.strerror or error}")
     return {METRIC: score(model, pieces, settings)}

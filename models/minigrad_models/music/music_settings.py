@@ -20,12 +20,12 @@ class DataSettings:
     kind: str = setting("chorales", "four voices in sixteenth notes, or a pianist's performances", KINDS)
     data: tuple[str, ...] = setting(
         (),
-        "chorales: a .json file, or .mid files of four voices; performances: .mid files; or folders; composed: the "
-        "bundled chorales; empty: the data set in the folder MINIGRAD_DATA, or else, for chorales, the bundled ones",
+        "chorales: a .json file, or .mid files with four voices; performances: .mid files; or folders; composed: the "
+        "bundled chorales; empty: the data set in MINIGRAD_DATA, or else, for chorales, the bundled ones",
     )
     held_out: float = setting(
         0.1,
-        "the part for validation: the last .mid files of chorales, or the end of each performance; 0: nothing is held "
+        "fraction held out: the last .mid files of chorales, or the end of each performance; 0: nothing is held "
         "out, and validation uses the training data",
         limits=(0, 0.9),
     )
@@ -36,7 +36,7 @@ class DataSettings:
     )
     stretch: float = setting(
         0.0,
-        "performances: each epoch slows or speeds up each piece by at most this part, in five degrees; 0: neither",
+        "performances: each epoch slows or speeds up each piece by at most this fraction, in five steps; 0: never",
         limits=(0, 0.5),
     )
 
@@ -45,16 +45,16 @@ class DataSettings:
 class ModelSettings:
     """The model and its sizes."""
 
-    attention: str = setting("relative", "attention by distance, or the plain transformer's, with sines", ATTENTIONS)
+    attention: str = setting("relative", "attention by distance, or the plain transformer's with sinusoids", ATTENTIONS)
     layers: int = count(3, "layers")
     heads: int = count(4, "attention heads")
     d_model: int = count(128, "width of every layer's input and output")
     d_ff: int = amount(0, "width inside the feed-forward networks; 0: four times d_model")
     context: int = count(256, "tokens that the model sees at once")
     distances: int = amount(0, "distances with their own embeddings; 0: as many as context")
-    cycle: int = amount(0, "tokens of a cycle whose positions have embeddings; 64: a bar of a chorale; 0: none")
-    dropout: float = chance(0.1, "probability of dropout of embeddings and the sub-layers' outputs")
-    attention_dropout: float = chance(0.0, "probability of dropout of the weights of attention")
+    cycle: int = amount(0, "tokens in a cycle whose positions have embeddings; 64: a bar of a chorale; 0: none")
+    dropout: float = chance(0.1, "dropout probability for embeddings and sub-layer outputs")
+    attention_dropout: float = chance(0.0, "dropout probability for attention weights")
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class TrainingSettings(LanguageUpdates):
     batch: int = other(LanguageUpdates, "batch", 16)
     weight_decay: float = other(LanguageUpdates, "weight_decay", 0.01)
     ema: float = other(LanguageUpdates, "ema", 0.999)
-    validated: int = amount(0, "the most pieces to validate with during training; 0: all")
-    sample: int = amount(8, "seconds of music to generate at each evaluation; 0: none")
+    validated: int = amount(0, "maximum pieces for validation during training; 0: all")
+    sample: int = amount(8, "seconds of music generated at each evaluation; 0: none")
 
 
 @dataclass(frozen=True)

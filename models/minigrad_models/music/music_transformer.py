@@ -51,9 +51,9 @@ class Config:
     def __post_init__(self) -> None:
         check_sizes(self)
         if self.attention not in ATTENTIONS:
-            raise ValueError(f"attention is one of {', '.join(ATTENTIONS)}, not {self.attention!r}")
+            raise ValueError(f"attention must be one of {', '.join(ATTENTIONS)}, not {self.attention!r}")
         if self.attention == "absolute" and self.d_model % 2:
-            raise ValueError(f"d_model ({self.d_model}) must be even: half of a position's numbers are sines")
+            raise ValueError(f"d_model ({self.d_model}) must be even: half of each position's encoding is sines")
 
     position_encoding = "relative"  # the layers also read this; see ``LayerConfig``
 

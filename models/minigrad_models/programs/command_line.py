@@ -87,9 +87,7 @@ def program(
     return parser, lambda arguments: run_program(lambda: act(parser(), arguments), less_memory)
 
 
-def add_run(
-    p: argparse.ArgumentParser, default: Path, what: str = "the folder of a training, or the file of a model"
-) -> None:
+def add_run(p: argparse.ArgumentParser, default: Path, what: str = "a run folder or a model file") -> None:
     """Add the options for a trained model and its device."""
     p.add_argument("--run", type=Path, default=default, metavar="DIR", help=f"{what} (default: {default})")
     add_device(p)
@@ -103,9 +101,9 @@ def add_device(p: argparse.ArgumentParser) -> None:
 def add_windows(p: argparse.ArgumentParser, stride: str) -> None:
     """Add the options of an evaluation in windows (see ``programs.validation``); ``stride`` describes its default."""
     p.add_argument(
-        "--window", type=whole(), default=0, metavar="N", help="tokens of the window (default: as in training)"
+        "--window", type=whole(), default=0, metavar="N", help="window length in tokens (default: as in training)"
     )
-    moves = f"tokens by which it moves; with fewer, each token is predicted from more (default: {stride})"
+    moves = f"tokens by which it moves; a smaller stride gives each token more context (default: {stride})"
     p.add_argument("--stride", type=whole(), default=0, metavar="N", help=moves)
     add_file(p, "--json", "write the numbers as JSON")
 
@@ -151,13 +149,13 @@ def training_commands(
         return 0
 
     def add(p: argparse.ArgumentParser) -> None:
-        folder = f"the folder of the run (default: in runs/, with the {names} name)"
+        folder = f"run folder (default: in runs/, named after the {names})"
         p.add_argument("--run", type=Path, metavar="DIR", help=folder)
-        p.add_argument("--fresh", action="store_true", help="start over, and rename the earlier training in the folder")
+        p.add_argument("--fresh", action="store_true", help="start over, after renaming the earlier run in the folder")
         add_settings(p, kind, default, **options)
 
     show = lambda p: add_settings(p, kind, default, **options)
-    texts = "train a model, or resume a training", "print all settings of a training as a configuration file"
+    texts = "train a model, or resume training", "print all training settings as a configuration file"
     return Command("train", texts[0], add, train), Command("config", texts[1], show, config)
 
 
@@ -167,7 +165,7 @@ def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str,
     base = p.add_mutually_exclusive_group()
     presets = ", ".join(kind.preset_names())
     base.add_argument("--preset", metavar="NAME", help=f"start from a preset: {presets} (default: {default})")
-    base.add_argument("--config", type=Path, metavar="FILE", help="start from a TOML file, in the format of config")
+    base.add_argument("--config", type=Path, metavar="FILE", help="start from a TOML file, as printed by config")
     groups: dict[str, Any] = {}
     for name, (section, of, _) in kind.fields().items():
         if section not in groups:
@@ -213,7 +211,7 @@ def settings_of(
     if sizes is not None and (path := values.get("start", start.model.start)):  # type: ignore[attr-defined]
         for name, value in sizes(Path(path)).items():
             if values.setdefault(name, value) != value:
-                raise ValueError(f"--{name.replace('_', '-')} {values[name]}: the model in {path} has {value}")
+                raise ValueError(f"--{name.replace('_', '-')} {values[name]}, but the model in {path} has {value}")
     return suited(values) if suited and begins else start.changed(values)
 
 
@@ -244,7 +242,7 @@ def run_program(program: Callable[[], int], less_memory: str) -> int:
     except BrokenPipeError:  # the reader has closed the pipe
         return 1
     except MemoryError as error:
-        print(f"error: not enough memory ({error}); a smaller {less_memory} needs less", file=sys.stderr)
+        print(f"error: not enough memory ({error}); try a smaller {less_memory}", file=sys.stderr)
         return 1
     except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
         parts: list[Any] = [error]

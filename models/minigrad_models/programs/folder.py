@@ -81,7 +81,7 @@ class Program:
             with suppress(OSError, RuntimeError, ValueError):  # of another program, or damaged
                 self.checked(file, read_checkpoint(file, mmap=True).get("extra"))
                 runs.append(str(file.parent))
-        advice = f"There are: {', '.join(runs)}. Choose one with --run, or" if runs else "To get one,"
+        advice = f"Existing runs: {', '.join(runs)}. Choose one with --run, or" if runs else "To get one,"
         raise FileNotFoundError(f"there is no model in {path}. {advice} train first: {self.typed('train')}")
 
     @contextmanager
@@ -98,9 +98,9 @@ class Program:
     def checked(self, path: Path, description: Any) -> dict[str, Any]:
         """The metadata of a checkpoint, checked. Raises ValueError."""
         if not isinstance(description, dict) or description.get("program") != self.name:
-            raise ValueError(f"{path} is a training's checkpoint, but not of {self.name}")
+            raise ValueError(f"{path} is a checkpoint, but not of {self.name}")
         if (version := description.get("version", "unknown")) != self.version:
-            raise ValueError(f"{path} is of version {short(version)}, but this program reads version {self.version}")
+            raise ValueError(f"{path} has version {short(version)}, but this program reads version {self.version}")
         try:
             check(description, self.description, "its description")
         except ValueError as error:
@@ -139,7 +139,7 @@ class Program:
         try:
             check_same(path, {**description["config"], **settings.fixed()}, config)
         except ValueError as error:
-            raise ValueError(f"{error}. Or start over, and rename it: --fresh") from None
+            raise ValueError(f"{error}. Or rename it and start over with --fresh") from None
         try:
             return restore(description), description["config"]
         except ValueError as error:
@@ -191,9 +191,9 @@ def data_set(*parts: str, name: str, instead: str) -> Path:
     exist, with a message that names the command to download it, and ``instead``."""
     if path := find_data_set(*parts):
         return path
-    place = f"in {os.environ[DATA]}" if os.environ.get(DATA) else f"here, as {DATA} names no folder of data sets"
+    place = f"in {os.environ[DATA]}" if os.environ.get(DATA) else f"here, as {DATA} is not set to a folder of data sets"
     fetch = command("data", name)
-    raise FileNotFoundError(f"there is no {'/'.join(parts)} {place}. Fetch it: {fetch}. Or {instead}")
+    raise FileNotFoundError(f"there is no {'/'.join(parts)} {place}. Download it: {fetch}. Or {instead}")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -203,4 +203,4 @@ def write_text(path: Path, text: str) -> None:
         with replaced(path) as temporary:
             Path(temporary).write_text(text, encoding="utf-8")
     except OSError as error:
-        print(f"note: {path.name} is not written: {error.strerror or error}", file=sys.stderr)
+        print(f"note: {path.name} was not written: {error.strerror or error}", file=sys.stderr)

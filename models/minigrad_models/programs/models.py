@@ -44,7 +44,7 @@ def restored(kind: Callable[[Any], Model], config: Any, weights: dict[str, Any])
         own = kind(config).state_dict() if config.layers <= len(weights) else {}  # a file may claim any number
     there, needed = ({name: weight.shape for name, weight in state.items()} for state in (weights, own))
     if there != needed:
-        raise ValueError("its weights do not have the sizes of its model")
+        raise ValueError("its weights do not match the sizes of its model")
     with undrawn():  # random initialisation takes longer than reading the file
         model = kind(config)
     model.load_state_dict(weights)
@@ -65,4 +65,4 @@ def check_memory(size: int, device: str) -> None:
     if needed > machine:
         takes = f"{needed:,.0f} GiB to train (weights, gradients and Adam's averages)"
         advice = "choose fewer layers, or smaller ones (--d-model, --d-ff)"
-        raise ValueError(f"a model of {size:,} weights takes {takes}, but this machine has {machine:.0f}: {advice}")
+        raise ValueError(f"a model of {size:,} weights needs {takes}, but this machine has {machine:.0f}: {advice}")

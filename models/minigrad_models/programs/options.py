@@ -26,12 +26,12 @@ def device(text: str) -> str:
 
 def whole(least: int = 1, most: int | None = None) -> Callable[[str], int]:
     """The type of a whole number within limits."""
-    limits = f"from {least:,} on" if most is None else f"from {least:,} to {most:,}"
+    limits = f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
 
     def number(text: str) -> int:
         value = int(text) if text.removeprefix("-").isdecimal() and text.isascii() and len(text) < 20 else None
         if value is None or value < least or (most is not None and value > most):
-            raise argparse.ArgumentTypeError(f"a whole number {limits} is needed, not {text[:60]!r}")
+            raise argparse.ArgumentTypeError(f"expected a whole number {limits}, not {text[:60]!r}")
         return value
 
     return number
@@ -39,8 +39,8 @@ def whole(least: int = 1, most: int | None = None) -> Callable[[str], int]:
 
 def positive(least: float = TINY, below: float = math.inf) -> Callable[[str], float]:
     """The type of a finite number above 0, or at least ``least``, and less than ``below``."""
-    limits = "above 0" if least == TINY else f"from {least:g} on"
-    limits += "" if below == math.inf else f", below {below:g},"
+    limits = "above 0" if least == TINY else f"of at least {least:g}"
+    limits += "" if below == math.inf else f" and below {below:g}"
 
     def number(text: str) -> float:
         try:
@@ -48,7 +48,7 @@ def positive(least: float = TINY, below: float = math.inf) -> Callable[[str], fl
         except ValueError:
             value = math.nan
         if not least <= value < below:
-            raise argparse.ArgumentTypeError(f"a number {limits} is needed, not {text[:60]!r}")
+            raise argparse.ArgumentTypeError(f"expected a number {limits}, not {text[:60]!r}")
         return value
 
     return number
@@ -61,20 +61,20 @@ def add_number(p: Any, name: str, kind: Callable[[str], Any], default: float, me
 
 def add_drawing(p: argparse.ArgumentParser, beams: str = "search for the likeliest text with N beams") -> None:
     """Add the options of ``generation_config``. ``beams`` is the help of ``--num-beams``."""
-    p.add_argument("--temperature", type=positive(0), help="of sampling (default: 1); 0: the likeliest token")
+    p.add_argument("--temperature", type=positive(0), help="sampling temperature (default: 1); 0: the likeliest token")
     add_limits(p)
-    add_number(p, "--repetition-penalty", positive(), 1.0, "above 1, tokens repeat less", "R")
+    add_number(p, "--repetition-penalty", positive(), 1.0, "values above 1 make tokens repeat less", "R")
     p.add_argument("--num-beams", "--beams", type=whole(1, 1000), default=1, metavar="N", help=beams)
-    stride = "tokens by which the window moves when a text outgrows it; 1: each token sees as many as possible, but "
+    stride = "tokens by which the window moves when a text outgrows it; 1: each token sees the most context, but "
     stride += "takes longer (default: half the window)"
     p.add_argument("--stride", type=whole(0), default=0, metavar="N", help=stride)
-    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "of sampling")
+    add_number(p, "--seed", whole(0, 2**63 - 1), 0, "seed for sampling")
 
 
 def add_limits(p: argparse.ArgumentParser) -> None:
     """Add the options that restrict sampling."""
     p.add_argument("--top-k", type=whole(), metavar="K", help="sample from the K likeliest tokens")
-    likeliest = "sample from the likeliest tokens, with a total probability of P"
+    likeliest = "sample from the likeliest tokens with a total probability of P"
     p.add_argument("--top-p", type=float, metavar="P", help=likeliest)
 
 

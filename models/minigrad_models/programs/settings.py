@@ -67,11 +67,11 @@ class Sections:
             value = getattr(getattr(self, section), name)
             choices, limits = field.metadata["choices"], field.metadata["limits"]
             if get_args(kind) and isinstance(value, str):
-                raise ValueError(f"{name} is {short(value)}, and should be of type list of strings")
+                raise ValueError(f"{name} is {short(value)}, but should be of type list of strings")
             if limits is not None and not limits[0] <= value <= limits[1]:
-                raise ValueError(f"{name} is {short(value)}, and should be from {limits[0]:g} to {limits[1]:g}")
+                raise ValueError(f"{name} is {short(value)}, but should be from {limits[0]:g} to {limits[1]:g}")
             if kind is str and choices and value not in choices:
-                raise ValueError(f"{name} is {short(value)}, and should be one of: {', '.join(choices)}")
+                raise ValueError(f"{name} is {short(value)}, but should be one of: {', '.join(choices)}")
 
     @classmethod
     @cache
@@ -125,7 +125,7 @@ class Sections:
         for section, values in parts.items():
             if section not in cls.sections() or not isinstance(values, dict):
                 there = ", ".join(cls.sections())
-                raise ValueError(f"{where}: there is no section [{section[:60]}]; there are {there}")
+                raise ValueError(f"{where}: unknown section [{section[:60]}]; choose from {there}")
             for name, value in values.items():
                 if name not in fields or fields[name][0] != section:
                     near = difflib.get_close_matches(name[:60], fields, 1)
@@ -137,7 +137,7 @@ class Sections:
                 is_list = isinstance(value, list) and all(isinstance(v, str) for v in value)
                 if not (is_list if get_args(kind) else type(value) is kind):
                     name_of_kind = "list of strings" if get_args(kind) else kind.__name__
-                    raise ValueError(f"{where}: {name} is {short(value)}, and should be of type {name_of_kind}")
+                    raise ValueError(f"{where}: {name} is {short(value)}, but should be of type {name_of_kind}")
                 settings[name] = value
         return cls().changed(settings)
 
@@ -149,14 +149,14 @@ class Sections:
     def preset(cls, name: str) -> Self:
         """The settings of a preset. Raises ValueError if the preset does not exist."""
         if name not in cls.preset_names():
-            raise ValueError(f"there is no preset {name!r}; there are {', '.join(cls.preset_names())}")
+            raise ValueError(f"unknown preset {name!r}; choose from {', '.join(cls.preset_names())}")
         return cls.read(cls.PRESETS / f"{name}.toml")
 
     @classmethod
     def read(cls, path: Path) -> Self:
         data = content(path, _MOST_BYTES)
         if max(line.count(b".") for line in data.splitlines() or [b""]) > _MOST_DOTS:
-            raise ValueError(f"{path} does not hold settings: it has a line with more than {_MOST_DOTS} dots")
+            raise ValueError(f"{path} is not a settings file: a line has more than {_MOST_DOTS} dots")
         try:
             parts = tomllib.loads(data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"))
         except (ValueError, RecursionError) as error:
@@ -181,30 +181,30 @@ class Updates:
     """The updates, their optimiser, and snapshots; each program adds its own settings to this section."""
 
     steps: int = count(8000, "updates")
-    minutes: float = amount(0.0, "the most minutes of training; 0: no limit")
-    accumulate: int = count(1, "batches whose gradients make one update", 10_000)
+    minutes: float = amount(0.0, "time limit in minutes; 0: no limit")
+    accumulate: int = count(1, "batches whose gradients form one update", 10_000)
     ranks: int = count(
         1, "processes that share these batches, each with its share of the cores; at most accumulate", 1024
     )
-    optimizer: str = setting("adamw", "Adam, or Muon for the matrices of the layers", ("adamw", "muon"))
-    learning_rate: float = amount(0.005, "the highest learning rate")
-    warm_up: int = count(2000, "updates in which the learning rate rises")
+    optimizer: str = setting("adamw", "Adam, or Muon for the layers' matrices", ("adamw", "muon"))
+    learning_rate: float = amount(0.005, "peak learning rate")
+    warm_up: int = count(2000, "updates during which the learning rate rises")
     schedule: str = setting(
-        "inverse_sqrt", "the fall of the learning rate", ("inverse_sqrt", "inverse_sqrt_with_decay", "linear", "cosine")
+        "inverse_sqrt", "how the learning rate falls", ("inverse_sqrt", "inverse_sqrt_with_decay", "linear", "cosine")
     )
     decay_fraction: float = setting(
-        0.4, "the part of all updates in which inverse_sqrt_with_decay falls to zero", limits=(0, 1)
+        0.4, "fraction of all updates during which inverse_sqrt_with_decay falls to zero", limits=(0, 1)
     )
     weight_decay: float = amount(0.0, "decoupled weight decay (AdamW)")
-    clip: float = amount(1.0, "the largest norm of the gradient; 0: no limit")
+    clip: float = amount(1.0, "maximum gradient norm; 0: no limit")
     evaluate_every: int = count(500, "updates between evaluations")
     patience: int = amount(0, "evaluations without improvement before the training stops; 0: no limit")
     snapshot_every: int = count(125, "updates between snapshots of the weights")
-    average: int = amount(10, "the number of last snapshots to average; 0: only the last weights")
+    average: int = amount(10, "number of latest snapshots to average; 0: only the last weights")
     ema: float = chance(0.0, "decay of an exponential moving average, used instead of snapshots; 0: none")
     save_seconds: float = amount(60.0, "seconds between checkpoints; 0: only with snapshots and evaluations")
-    log_every: int = count(20, "updates between lines of the log")
-    seed: int = setting(0, "the same seed gives the same model, to the bit", limits=(0, 2**63 - 1))
+    log_every: int = count(20, "updates between log lines")
+    seed: int = setting(0, "the same seed gives exactly the same model", limits=(0, 2**63 - 1))
     device: str = setting("cpu", '"cpu", "cuda" or "cuda:1"')
 
     def rate(self, final: float = 0.0) -> Callable[[int], float]:
@@ -212,7 +212,7 @@ class Updates:
         if self.schedule == "inverse_sqrt":
             return schedules.inverse_sqrt(self.warm_up)
         if self.warm_up >= self.steps:
-            raise ValueError(f"--warm-up is {self.warm_up:,}: it must be less than --steps, which is {self.steps:,}")
+            raise ValueError(f"--warm-up ({self.warm_up:,}) must be less than --steps ({self.steps:,})")
         if self.schedule == "inverse_sqrt_with_decay":
             return schedules.inverse_sqrt_with_decay(self.warm_up, self.steps, self.decay_fraction)
         if self.schedule == "cosine":
@@ -265,19 +265,19 @@ class LanguageUpdates(Updates):
     evaluate_every: int = other(Updates, "evaluate_every", 250)
     snapshot_every: int = other(Updates, "snapshot_every", 250)
     average: int = other(Updates, "average", 0)
-    final_rate: float = amount(1e-4, "the learning rate at the end of a cosine")
+    final_rate: float = amount(1e-4, "final learning rate of the cosine schedule")
     beta2: float = chance(0.99, "decay of Adam's mean of squared gradients")
-    batch: int = count(12, "windows in a batch")
-    window: int = amount(0, "tokens of a window; 0: as many as the model sees")
+    batch: int = count(12, "windows per batch")
+    window: int = amount(0, "tokens per window; 0: as many as the model sees")
 
     def check(self, d_model: int, heads: int, context: int) -> None:
         """Raise ValueError if a model cannot have these sizes, or cannot be trained with these settings."""
         if d_model % heads:
             raise ValueError(f"d_model ({d_model}) must be a multiple of heads ({heads})")
         if self.window > context:
-            raise ValueError(f"window ({self.window}) is more than the model sees: context is {context}")
+            raise ValueError(f"window ({self.window}) must not exceed context ({context})")
         if self.final_rate > self.learning_rate:
-            raise ValueError(f"final_rate is {self.final_rate:g}, above the learning_rate of {self.learning_rate:g}")
+            raise ValueError(f"final_rate ({self.final_rate:g}) must not exceed learning_rate ({self.learning_rate:g})")
 
     def rate(self, final: float | None = None) -> Callable[[int], float]:
         """As in ``Updates``; a cosine ends at ``final_rate``."""

@@ -97,7 +97,7 @@ def is_finished(program: Program, settings: Any, folder: Path, fresh: bool) -> b
     """Whether the run in a folder has finished with these settings; if so, prints its final output again."""
     report = None if fresh else program.report(folder, settings)
     if report is not None:
-        print(f"{folder} holds a finished training; --steps N trains longer, --fresh starts over", file=sys.stderr)
+        print(f"{folder} holds a finished run: --steps N trains it for longer, --fresh starts over", file=sys.stderr)
         print(report, end="", flush=True)
     return report is not None
 
@@ -134,7 +134,7 @@ def train_as_ranks(
         return go()
     if ranks > 1 and not distributed.is_mpi_available():
         install = how_to_install("mpi4py", "mpich")
-        note = f"note: {ranks} ranks need mpi4py; now one process does all work, which is slower: {install}"
+        note = f"note: {ranks} ranks need mpi4py, so one process does all the work, more slowly: {install}"
         print(note, file=sys.stderr)
         ranks = 1
     if ranks == 1:

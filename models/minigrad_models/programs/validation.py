@@ -67,12 +67,12 @@ def check_windows(window: int, stride: int | None, context: int | None, grid: in
     """Raise ValueError for invalid windows of an evaluation. For window and stride see ``pieces``; ``context`` is the
     most tokens that the model sees (None: any number), and windows begin at multiples of ``grid``."""
     if context is not None and window > context:
-        raise ValueError(f"--window {window:,}: the model sees {context:,} tokens")
+        raise ValueError(f"--window {window:,} is more than the {context:,} tokens that the model sees")
     if stride is not None and stride > window:
         raise ValueError(f"--stride {stride:,} is more than the window, {window:,}: it would skip tokens")
     for name, value in (("window", window), ("stride", stride or 0)):
         if value % grid:
-            raise ValueError(f"--{name} {value}: windows of this model begin at multiples of {grid} tokens")
+            raise ValueError(f"--{name} {value} is not a multiple of {grid}, at which this model's windows begin")
 
 
 @mg.no_grad()

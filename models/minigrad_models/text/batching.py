@@ -34,7 +34,7 @@ class TokenBatches:
         if self.lengths.ndim != 2 or self.lengths.shape[1] != 2:
             raise ValueError(f"lengths should be (N, 2), source and target, not {self.lengths.shape}")
         if tokens < 1 or seed < 0:
-            raise ValueError(f"tokens={tokens} should be 1 or more, seed={seed} 0 or more")
+            raise ValueError(f"tokens ({tokens}) must be at least 1, and seed ({seed}) at least 0")
         self.tokens, self.seed, self.shuffle = tokens, seed, shuffle
         self._plan: tuple[int, Plan] | None = None
 
@@ -89,7 +89,7 @@ class Segments:
 
     def __init__(self, tokens: IntArray, rows: int, length: int, seed: int = 0) -> None:
         if rows < 1 or length < 1:
-            raise ValueError(f"{rows} rows of {length} tokens are not a batch")
+            raise ValueError(f"a batch needs at least 1 row and 1 token, not {rows} rows of {length} tokens")
         if len(tokens) <= rows * length + length:
             raise ValueError(f"a text of {len(tokens):,} tokens is too short for {rows} rows of {length} tokens")
         self.tokens, self.rows, self.length, self.seed = tokens, rows, length, seed

@@ -35,15 +35,15 @@ def read_lines(path: Path) -> Iterator[str]:
         try:
             while line := file.readline(LONGEST):
                 if not size:
-                    raise ValueError(f"{path} has no size, and may have no end: copy it to a file")
+                    raise ValueError(f"{path} has no known size, and may be endless: copy it to a file")
                 number, total = number + 1, total + len(line)
                 if total > most:
-                    raise ValueError(f"{path} unpacks to more than {most >> 20} MiB: if it is no bomb, gunzip it first")
+                    raise ValueError(f"{path} unpacks to more than {most >> 20} MiB: if you trust it, gunzip it first")
                 if len(line) == LONGEST:
-                    raise ValueError(f"{path}, line {number} has more than {LONGEST >> 20} MiB")
+                    raise ValueError(f"{path}, line {number} is longer than {LONGEST >> 20} MiB")
                 yield decoded(line.removesuffix(b"\n"), number, str(path))
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise ValueError(f"{path}: not a whole gzip file ({error})") from None
+            raise ValueError(f"{path}: not a complete gzip file ({error})") from None
         except OSError as error:  # from /proc
             raise OSError(error.errno, error.strerror, str(path)) from None
 
@@ -83,11 +83,11 @@ def read_pairs(paths: Any, source: str, target: str, required: Sequence[str] = (
     paths = [Path(path) for path in (paths if isinstance(paths, list | tuple) else [paths])]
     for path in paths:
         if not path.exists():
-            raise FileNotFoundError(f"there is no {path}")
+            raise FileNotFoundError(f"{path} does not exist")
     if len(paths) == 2:
         return {"train": _aligned(paths[0], paths[1])}
     if len(paths) != 1:
-        raise ValueError(f"a corpus is one folder, one table or two aligned files, not {len(paths)} paths")
+        raise ValueError(f"a corpus must be a folder, a table or two aligned files, not {len(paths)} paths")
     if paths[0].is_dir():
         return _folder(paths[0], source, target, required)
     return {"train": _table(paths[0])}
@@ -100,9 +100,9 @@ def _folder(folder: Path, source: str, target: str, required: Sequence[str]) -> 
         if split not in corpus:
             name = SPLITS[split][0]
             files = ", ".join(sorted(p.name for p in folder.iterdir())[:12]) or "nothing"
-            advice = "--source and --target are the last part of the files' names"
-            missing = f"{folder} holds no {name}.{source} with a {name}.{target} (or .gz)"
-            raise FileNotFoundError(f"{missing}: it holds {files}. {advice}")
+            advice = "--source and --target give the last part of the file names"
+            missing = f"{folder} has no {name}.{source} with a {name}.{target} (or .gz)"
+            raise FileNotFoundError(f"{missing}: it has {files}. {advice}")
     return corpus
 
 
@@ -122,7 +122,7 @@ def _find(folder: Path, names: tuple[str, ...], languages: tuple[str, str]) -> t
 def _aligned(source: Path, target: Path) -> Pairs:
     left, right = ([line.strip() for line in read_lines(path)] for path in (source, target))
     if len(left) != len(right):
-        counts = f"{source} has {len(left)} lines and {target} {len(right)}"
+        counts = f"{source} has {len(left)} lines, but {target} has {len(right)}"
         raise ValueError(f"{counts}: line n of one must translate line n of the other")
     return _kept(zip(left, right, strict=True), f"{source} and {target}")
 
@@ -132,10 +132,10 @@ def _table(path: Path) -> Pairs:
     for number, line in enumerate(read_lines(path), 1):
         source, tab, rest = line.partition("\t")
         if line.strip() and not tab:
-            advice = "each line is a source sentence, a tab, its translation; spreadsheets save tab-separated text"
+            advice = "each line must be a source sentence, a tab and its translation, as spreadsheets can save it"
             raise ValueError(f"{path}, line {number}: no tab; {advice}")
         if "\r" in line:
-            raise ValueError(f"{path}, line {number}: a carriage return within; lines end in line feeds")
+            raise ValueError(f"{path}, line {number}: it contains a carriage return; lines must end in line feeds")
         rows.append((_cell(source), _cell(rest.partition("\t")[0])))
     return _kept(rows, str(path))
 

@@ -67,7 +67,7 @@ def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
     if state.get("kind") == "words":
         name = state.get("scheme", "spaces")
         if not isinstance(name, str) or name not in SCHEMES:
-            raise ValueError(f"unknown way to split into words: {short(name)}")
+            raise ValueError(f"unknown word-splitting scheme: {short(name)}")
         check(state.get("words"), list[str], "the words of a tokenizer")
         return WordTokenizer(state["words"], SCHEMES[name])
     raise ValueError(f"unknown kind of tokenizer: {short(state.get('kind'))}")
@@ -115,7 +115,7 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
     def __getitem__(self, index: Any) -> tuple[list[int], list[int]]:
         number = operator.index(index)
         if not -len(self) <= number < len(self):
-            raise IndexError(f"there is no pair {number} of {len(self)}")
+            raise IndexError(f"there is no pair {number}: there are {len(self)}")
         start, middle = int(self._starts[number % len(self)]), int(self.lengths[number, 0])
         both = self.ids[start : start + middle + int(self.lengths[number, 1])].tolist()
         return both[:middle], both[middle:]

@@ -40,7 +40,7 @@ def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
             return tokenizer
         if (path / VOCABULARY).is_file():
             if not (path / MERGES).is_file():
-                raise ValueError(f"{VOCABULARY} without {MERGES}")
+                raise ValueError(f"it has {VOCABULARY}, but no {MERGES}")
             model = calmly(library.models.BPE.from_file, str(path / VOCABULARY), str(path / MERGES))
             tokenizer = byte_level(model, add_prefix_space=bool(_settings(path).get("add_prefix_space")))
             tokenizer.post_processor = library.processors.ByteLevel(trim_offsets=False)
@@ -57,7 +57,7 @@ def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
     except OSError:
         raise
     except Exception as error:  # the library raises plain Exceptions
-        raise ValueError(f"the tokenizer of {path} is damaged: {str(error)[:200]}") from None
+        raise ValueError(f"the tokenizer in {path} is damaged: {str(error)[:200]}") from None
 
 
 def write_tokenizer(tokenizer: Any, folder: str | os.PathLike[str]) -> None:
@@ -119,7 +119,7 @@ def train_word_pieces(texts: Iterable[str], vocabulary: int) -> Any:
         for word, _ in blank.pre_tokenizer.pre_tokenize_str(blank.normalizer.normalize_str(text)):
             counts[word] = counts.get(word, 0) + 1
     if not counts:
-        raise ValueError("no text to learn word pieces from: all of it is empty")
+        raise ValueError("no text to learn word pieces from: all texts are empty")
     # The library would number the characters within words in the random order of a hash table: list them first.
     first = sorted({word[0] for word in counts})
     within = sorted({CONTINUED + character for word in counts for character in word[1:]})

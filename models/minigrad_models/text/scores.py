@@ -65,7 +65,7 @@ def bleu_metric(tokenize: str, lowercase: bool = False) -> Any:
     metrics = _library("sacrebleu.metrics")
     if tokenize not in metrics.BLEU.TOKENIZERS:
         names = ", ".join(sorted(metrics.BLEU.TOKENIZERS))
-        raise ValueError(f"sacrebleu has no tokenizer {tokenize!r}; it has {names}")
+        raise ValueError(f"sacrebleu has no tokenizer {tokenize!r}; choose from {names}")
     try:  # force: no warning that the text is tokenised
         return metrics.BLEU(tokenize=tokenize, lowercase=lowercase, force=tokenize == "none")
     except RuntimeError as error:  # a dictionary of Japanese or Korean words is missing
@@ -162,7 +162,7 @@ def _checked(translations: Sequence[str], references: Sequence[str]) -> tuple[li
     """Both sides as lists of equal length, with at least one sentence."""
     left, right = list(several(translations)), list(several(references))
     if len(left) != len(right):
-        raise ValueError(f"there are {len(left):,} translations and {len(right):,} references")
+        raise ValueError(f"there are {len(left):,} translations, but {len(right):,} references")
     if not left:
         raise ValueError("there are no translations to score")
     return left, right
@@ -252,7 +252,7 @@ def report(
     """
     texts, references, sources = map(several, (texts, references, sources))
     if len(sources) != len(references):
-        raise ValueError(f"there are {len(sources):,} sources and {len(references):,} references")
+        raise ValueError(f"there are {len(sources):,} sources, but {len(references):,} references")
     samples, notes = 1000, []  # for BLEU's confidence interval
     if len(texts) > MOST_RESAMPLED:
         samples = 0

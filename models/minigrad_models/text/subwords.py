@@ -63,7 +63,7 @@ class SubwordTokenizer:
             raise ValueError("no text to learn subwords from: all lines are empty")
         check_vocabulary(vocabulary)
         if vocabulary <= len(SPECIAL):
-            raise ValueError(f"a vocabulary of {vocabulary} has no subwords: {len(SPECIAL)} tokens are special")
+            raise ValueError(f"a vocabulary of {vocabulary} leaves no subwords: {len(SPECIAL)} tokens are special")
         tokenizers = load_library()
         learner = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=SPECIAL[UNKNOWN]))
         steps = [tokenizers.normalizers.NFC(), tokenizers.normalizers.Replace(SPACE, "_")]  # the mark itself in a text
@@ -82,10 +82,10 @@ class SubwordTokenizer:
         trained = _without_marks(json.loads(learner.to_str()))
         size = trained.get_vocab_size()
         if size == len(SPECIAL):
-            raise ValueError("no text to learn subwords from: only spaces")
+            raise ValueError("no text to learn subwords from: all of it is spaces")
         if size > vocabulary:
             alphabet = f"{size - len(SPECIAL)} different characters of the texts and {len(SPECIAL)} special tokens"
-            raise ValueError(f"a vocabulary of {vocabulary} is too small for the {alphabet}: it takes at least {size}")
+            raise ValueError(f"a vocabulary of {vocabulary} is too small for the {alphabet}: it needs at least {size}")
         if size < vocabulary:
             warnings.warn(f"the texts give only {size} subwords, not {vocabulary}", stacklevel=2)
         return cls(trained)
@@ -128,10 +128,10 @@ class SubwordTokenizer:
         try:
             model = calmly(_without_marks, _checked(json.loads(text)))
         except Exception as error:  # the library raises plain Exceptions
-            raise ValueError(f"the description of a tokenizer is invalid: {str(error)[:200]}") from None
+            raise ValueError(f"the tokenizer description is invalid: {str(error)[:200]}") from None
         tokens = [model.id_to_token(i) for i in range(model.get_vocab_size())]
         if None in tokens or tuple(tokens[: len(SPECIAL)]) != SPECIAL:
-            raise ValueError(f"the ids of a tokenizer are not 0, 1, 2, … with {', '.join(SPECIAL)} first")
+            raise ValueError(f"the tokenizer's ids are not 0, 1, 2, … with {', '.join(SPECIAL)} first")
         return cls(model)
 
 
@@ -160,16 +160,16 @@ def _check_steps(step: Any) -> None:
         return
     check(step, dict[str, Any], "its step")
     if (kind := step.get("type")) not in _STEPS:
-        raise ValueError(f"it has a step {short(kind)}")
+        raise ValueError(f"it has an unsupported step {short(kind)}")
     for name in ("normalizers", "pretokenizers", "decoders"):
         for inner in step.get(name) or ():
             _check_steps(inner)
     pattern = step.get("pattern") or {}
     check(pattern, dict[str, str], "its pattern")
     if "Regex" in pattern and pattern["Regex"] not in (_PIECE, _DIGIT, _SPACES):
-        raise ValueError(f"it has the regular expression {short(pattern['Regex'])}, which may never end")
+        raise ValueError(f"it has the regular expression {short(pattern['Regex'])}, which might never finish")
     if len(str(step.get("content", ""))) > len(SPACE):
-        raise ValueError("it replaces a text by a longer one")
+        raise ValueError("it replaces text with longer text")
 
 
 def calmly(call: Callable[..., Any], *arguments: Any) -> Any:

@@ -101,16 +101,16 @@ class RunFolder:
         """The checkpoint to resume from; None in a new folder."""
         if not self.last.exists():
             if present := [path for path in (self.best, self.log, *self._files()) if path.exists()]:
-                there = f"{self.path} holds a run's {present[0].name}, but no {self.last.name} to resume from"
-                advice = "What to do: restore that, or train in another folder; nothing has been changed"
+                there = f"{self.path} has the {present[0].name} of a run, but no {self.last.name} to resume from"
+                advice = "What to do: restore it, or train in another folder; nothing has been changed"
                 raise FileExistsError(f"{there}. {advice}")
             return None
         checkpoint = read_checkpoint(self.last, mmap)
         if any(type(count) is int and not 0 <= count < MOST for count in checkpoint.get("training", {}).values()):
-            raise RuntimeError(f"{self.last} is damaged: a count of its training is out of range")
+            raise RuntimeError(f"{self.last} is damaged: a training counter is out of range")
         if missing := [name for name in _TRAINING if name not in checkpoint]:
             fault = "holds only weights" if "training" in missing else f"lacks {', '.join(missing)}"
-            raise RuntimeError(f"{self.last} {fault}: a training cannot resume from it")
+            raise RuntimeError(f"{self.last} {fault}, so training cannot resume from it")
         return checkpoint
 
     def snapshots(self) -> list[Path]:
@@ -148,7 +148,7 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
         message = f"cannot save {path}: {error.strerror or error}. Earlier checkpoints are unharmed"
         if error.errno == errno.ENOSPC:
             needed, free = (n / 1e6 for n in (_bytes(content), shutil.disk_usage(path.parent).free))
-            message += f". It takes {needed:,.1f} MB, but {free:,.1f} MB are free: free more, and train again"
+            message += f". It needs {needed:,.1f} MB, but only {free:,.1f} MB are free: free more, and train again"
         raise OSError(error.errno, message) from error
 
 
@@ -167,7 +167,7 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
     if not file.exists():
         raise FileNotFoundError(f"there is no checkpoint {file}")
     if file.is_char_device():
-        raise RuntimeError(f"{file} is a device, which may have no end, not a checkpoint")
+        raise RuntimeError(f"{file} is a device, which may be endless, not a checkpoint")
     try:
         checkpoint = load(file, map_location="cpu", mmap=mmap)
         check_size(checkpoint)
@@ -178,7 +178,7 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
         raise RuntimeError(f"{file} is not a checkpoint of {PROGRAM}. {ADVICE}")
     if (version := checkpoint.get("version")) != VERSION:
         other = "unknown" if version is None else short(version)
-        raise RuntimeError(f"{file} is of version {other}, but this program reads version {VERSION}")
+        raise RuntimeError(f"{file} has version {other}, but this program reads version {VERSION}")
     try:
         check(checkpoint, Content, "the checkpoint")
     except ValueError as error:
@@ -192,7 +192,7 @@ def averaged_state(folder: str | os.PathLike[str]) -> dict[str, Tensor]:
     arXiv 1803.05407; Vaswani et al. 2017, section 6.1). Raises FileNotFoundError if the run has no snapshots
     (``keep_snapshots`` of its settings)."""
     if not (paths := RunFolder(folder).snapshots()):
-        raise FileNotFoundError(f"{folder} holds no snapshots to average: set keep_snapshots in Settings")
+        raise FileNotFoundError(f"{folder} has no snapshots to average: set keep_snapshots in Settings")
     sums: dict[str, Tensor] = {}
     for path in paths:
         state: dict[str, Tensor] = read_checkpoint(path)["model"]
@@ -211,7 +211,7 @@ def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
     for number, values in saved["state"].items():
         where = f"optimizer.state[{number}]"
         if not 0 <= number < len(parameters):
-            raise ValueError(f"{where} is of none of the {len(parameters)} parameters")
+            raise ValueError(f"{where} belongs to none of the {len(parameters)} parameters")
         required = [name for name, start in starts.items() if start == ZEROS or not isinstance(start, str)]
         missing = [name for name in required if name not in values]
         if 0 < len(missing) < len(required):  # if all are missing, it is the state of another rule, such as Muon
@@ -235,7 +235,7 @@ def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> No
     if names := sorted(name for name in different if name.rpartition(".")[2] not in LENGTH):
         values = [f"{name} ({shown(old, name)} there, {shown(new, name)} now)" for name in names]
         advice = "Train in another folder, or with the configuration of this one; nothing has been changed"
-        raise ValueError(f"{path} is of another configuration: {', '.join(values)}. {advice}")
+        raise ValueError(f"{path} has a different configuration: {', '.join(values)}. {advice}")
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:

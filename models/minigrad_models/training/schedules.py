@@ -50,7 +50,7 @@ def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2
     _check("inverse_sqrt_with_decay", warmup, steps)
     begin = steps - round(decay_fraction * steps)
     if begin < warmup:
-        last = f"the last {decay_fraction:g} of {steps} steps begin before the {warmup} of the warmup end"
+        last = f"the last {decay_fraction:g} of {steps} steps begin before the {warmup} warmup steps end"
         raise ValueError(f"inverse_sqrt_with_decay: {last}")
     before = inverse_sqrt(warmup)
 

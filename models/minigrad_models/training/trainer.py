@@ -98,7 +98,7 @@ class Trainer:
         if not isinstance(schedule, LRScheduler | None):
             raise TypeError("schedule must be an LRScheduler; for a function, use LambdaLR(optimizer, function)")
         if isinstance(schedule, ReduceLROnPlateau):
-            raise TypeError("a ReduceLROnPlateau cannot be the schedule: it steps with a metric, others without one")
+            raise TypeError("the schedule cannot be a ReduceLROnPlateau: its steps need a metric")
         if settings.patience is not None and evaluate is None:
             raise ValueError("patience counts evaluations, so it needs evaluate")
         self.model, self.optimizer, self.batches, self.loss = model, optimizer, batches, loss
@@ -118,7 +118,7 @@ class Trainer:
             there = f"{ranks} ranks share the batches of an update, but accumulate is {accumulate}"
             raise ValueError(f"{there}: set accumulate to {ranks} or a multiple of it")
         if ranks > 1 and self.carried is not None:
-            raise ValueError("there must be one rank: an update passes its state to the next one in the same process")
+            raise ValueError("there must be one rank: each update passes its state to the next within one process")
 
     def fit(self, begun: Callable[[], None] | None = None) -> Outcome:
         """Train to the end, from where an earlier call stopped. The model then has the last weights. Ctrl-C and SIGTERM
@@ -138,7 +138,7 @@ class Trainer:
             state, settings = self.state, self.settings
             over = self.ranks.of_first(self._over) or self._impatient()
             if over and not self._evaluation_due(True):
-                status = f"holds a finished training of {state.step:,} steps; to begin another, use another folder"
+                status = f"holds a finished run of {state.step:,} steps; to start another, use a different folder"
             if first and status:
                 with suppress(*LOST):
                     print(f"{self.folder.path} {status}", file=sys.stderr)
@@ -289,7 +289,7 @@ class Trainer:
             metrics = {name: float(value) for name, value in self.evaluate(model).items()}
         if settings.metric not in metrics:
             results = ", ".join(metrics) or "nothing"
-            raise ValueError(f"the evaluation gives {results}, but not {settings.metric!r}, the metric of the settings")
+            raise ValueError(f"the evaluation returned {results}, but not {settings.metric!r}, the settings' metric")
         value, sign = metrics[settings.metric], 1 if settings.mode == "max" else -1
         best = value == value and (state.best is None or sign * value > sign * state.best)  # NaN never is
         state.evaluated, state.bad = state.step, 0 if best else state.bad + 1
@@ -339,8 +339,8 @@ class Trainer:
         text = f"resumes from step {self.state.step:,} of {new['steps']:,}"
         if old["steps"] != new["steps"]:
             before, now = checkpoint["optimizer"]["param_groups"][0]["lr"], self.optimizer.param_groups[0]["lr"]
-            rate = f"; its learning rate, {before:.3g} until now, is {now:.3g}" if before != now else ""
-            text += f", no longer of {old['steps']:,}{rate}"
+            rate = f"; its learning rate changes from {before:.3g} to {now:.3g}" if before != now else ""
+            text += f" (previously {old['steps']:,}){rate}"
         return text if self.state.step else ""
 
     def _read(self) -> dict[str, Any] | None:
@@ -354,7 +354,7 @@ class Trainer:
         here = _identity(self.extra, asdict(self.settings), self.schedule, self.carried)
         check_same(self.folder.last, there, here)
         if (step := checkpoint["step"]) > self.settings.steps:
-            advice = "Set more steps, or start over in another folder"
+            advice = "Set more steps, or start over in a different folder"
             raise ValueError(f"{self.folder.path} already has {step:,} steps, not {self.settings.steps:,}. {advice}")
         return {**checkpoint, "settings": saved}
 
@@ -401,8 +401,8 @@ class Trainer:
                 self.folder.last.unlink()
                 if not isinstance(error.__cause__, pickle.UnpicklingError):
                     raise
-                fault = "a part of the training is not plain data, and could not be loaded again"
-                advice = "look at extra, and at the states of the optimizer and the schedule"
+                fault = "a part of the training is not plain data, so it could not be loaded again"
+                advice = "check extra, and the states of the optimizer and the schedule"
                 raise TypeError(f"{fault}: {advice} ({error.__cause__})") from error
 
         self.ranks.of_first(put)

@@ -136,7 +136,7 @@ def go_to(state: dict[str, Any]) -> None:
     """Restore the states from ``positions``. Raises ValueError if they are invalid."""
     check_like(state, positions(), "random")
     if not 0 <= state["numpy"]["state"]["pos"] <= 624:  # NumPy would read beyond its words
-        raise ValueError("random['numpy'] has a position beyond its words")
+        raise ValueError("random['numpy'] has a position past the end of its words")
     default_generator.set_state(state["minigrad"])
     random.setstate(state["python"])
     np.random.set_state(state["numpy"])

@@ -57,12 +57,12 @@ class Updated:
     def check(self) -> tuple[float, float]:
         """The mean loss, and the gradient's norm before clipping. Raises RuntimeError if one is not finite."""
         loss, norm = sum(read() * weight for read, weight in self._losses) / self.weight, self._norm()
-        for name, value in (("loss", loss), ("norm of the gradient", norm)):
+        for name, value in (("loss", loss), ("gradient norm", norm)):
             if not math.isfinite(value):
                 late = "the model in memory is damaged, since a GPU reports it after the update; earlier checkpoints"
                 harm = "the weights and earlier checkpoints" if self.is_known else late
                 advice = "Try a lower learning rate, a longer warmup, or a smaller clip"
-                tool = "minigrad.autograd.detect_anomaly() names the op that made the first such number"
+                tool = "minigrad.autograd.detect_anomaly() names the op that produced the first such number"
                 raise RuntimeError(f"the {name} is {value} in step {self.step}; {harm} are unharmed. {advice}; {tool}")
         return loss, norm
 
@@ -117,7 +117,7 @@ def add_gradients(
             continue
         mean, weight = loss(model, batch)
         if not weight > 0:
-            raise ValueError(f"in step {step} the loss has the weight {weight}, which must be positive")
+            raise ValueError(f"in step {step} the loss has weight {weight}, which must be positive")
         parts.append(Part(number, mean.detach(), float(weight)))
         (mean if weight == parts[0].weight else mean * (weight / parts[0].weight)).backward()
     return parts
@@ -190,5 +190,5 @@ class Ranks:
             own = zlib.crc32(host(p.detach()).tobytes(), own)
         objects.all_gather_object(sums, own)
         if others := [rank for rank, each in enumerate(sums) if each != sums[0]]:
-            reason = "its machine differs from the others, or the model or the loss has other side effects on it"
+            reason = "its machine differs from the others, or the model or the loss has side effects that differ on it"
             raise RuntimeError(f"the weights of rank {others[0]} differ from those of rank 0: {reason}")

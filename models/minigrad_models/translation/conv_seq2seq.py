@@ -35,7 +35,7 @@ class Config(Configuration):
 
     def __post_init__(self) -> None:
         if self.kernel < 1 or self.kernel % 2 == 0:
-            raise ValueError(f"kernel has to be an odd number of tokens, not {self.kernel}")
+            raise ValueError(f"kernel must be an odd number of tokens, not {self.kernel}")
         self.check_dropouts()
 
 

@@ -34,7 +34,7 @@ class Configuration:
         """Raise ValueError if a dropout is not a probability."""
         for name, p in vars(self).items():
             if name.endswith("dropout") and p is not None and not 0 <= p <= 1:
-                raise ValueError(f"{name} has to be between 0 and 1, not {p}")
+                raise ValueError(f"{name} must be between 0 and 1, not {p}")
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def load(split: str = "train", size: int | None = None) -> list[Pair]:
     contains "I love you", although the words occur. English "you" becomes "tu", and first persons are masculine. Raises
     ValueError for an unknown split, or a size below 0 or above the split's."""
     if split not in SPLITS:
-        raise ValueError(f"load: no split {split!r}; there are {', '.join(SPLITS)}")
+        raise ValueError(f"load: unknown split {split!r}; choose from {', '.join(SPLITS)}")
     pairs = _corpus()[split]
     if size is not None and not 0 <= size <= len(pairs):
         raise ValueError(f"load: size {size} of {split!r} is not between 0 and {len(pairs)}")

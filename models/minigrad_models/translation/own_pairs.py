@@ -72,7 +72,7 @@ def overview(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str
         return
     counts = Counter(zip(train.source, train.target, strict=True))
     if more := sum(counts.values()) - len(counts):
-        yield f"note: another copy of {_counted(more, 'pair')} was found; duplicates count twice"
+        yield f"note: found {_counted(more, 'duplicate pair')}; each copy counts"
     translations = Counter(source for source, _ in counts)
     if many := sum(number > 1 for number in translations.values()):
         yield f"note: {_counted(many, 'sentence')} with several translations; the model can give only one of them"
@@ -80,12 +80,12 @@ def overview(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str
         yield from _new(pairs, tokenizers)
     if count < FEW:
         yield (
-            "note: the model will learn so few pairs by heart, and little else. A rule, such as for numbers or dates, "
-            "takes some hundred pairs, with several for each word"
+            "note: the model will memorise so few pairs, and learn little else. A rule, such as for numbers or dates, "
+            "takes a few hundred pairs, with several for each word"
         )
     elif count < A_LANGUAGE:
         yield (
-            "note: so few pairs teach a rule, such as for numbers or dates, or a handful of phrases; "
+            "note: so few pairs can teach a rule, such as for numbers or dates, or a handful of phrases; "
             "everyday language takes ten thousand pairs or more"
         )
 
@@ -106,11 +106,11 @@ def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
         shares.append(f"{share:.1%} of the words to {('read', 'write')[side]}")
         whole = whole and not new
         if unknown := sorted({part for text in held_out for part in tokenizer.unknown(text)}):
-            yield f"note: only held-out pairs have {', '.join(unknown)[:80]}, which the model cannot know"
+            yield f"note: only held-out pairs contain {', '.join(unknown)[:80]}, which the model cannot learn"
     if not whole:
         in_pieces = isinstance(tokenizers.source, SubwordTokenizer)
-        how = "composed of pieces that it knows" if in_pieces else "unknown to the model"
-        yield f"words that only held-out pairs have: {' and '.join(shares)}; they are {how}"
+        how = "composed of known pieces" if in_pieces else "unknown to the model"
+        yield f"words that occur only in held-out pairs: {' and '.join(shares)}; they are {how}"
 
 
 def words_of(text: str) -> list[str]:

@@ -49,7 +49,7 @@ class Config(Configuration):
     def __post_init__(self) -> None:
         for name, value, choices in (("cell", self.cell, CELLS), ("attention", self.attention, ATTENTIONS)):
             if value not in choices:
-                raise ValueError(f"{name} is one of {', '.join(choices)}, not {value!r}")
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
         self.check_dropouts()
 
     def network(self, width: int, **options: Any) -> Any:

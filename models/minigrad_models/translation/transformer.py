@@ -49,9 +49,9 @@ class Config(Configuration):
         if self.d_model % self.heads or self.d_model % 2:
             raise ValueError(f"d_model ({self.d_model}) must be even and a multiple of heads ({self.heads})")
         if (encoding := self.position_encoding) not in POSITION_ENCODINGS:
-            raise ValueError(f"position_encoding is one of {', '.join(POSITION_ENCODINGS)}, not {encoding!r}")
+            raise ValueError(f"position_encoding must be one of {', '.join(POSITION_ENCODINGS)}, not {encoding!r}")
         if encoding == "rotary" and self.d_model // self.heads % 2:
-            raise ValueError(f"rotary positions need heads of an even width, not {self.d_model} / {self.heads}")
+            raise ValueError(f"rotary positions need heads with an even width, not {self.d_model} / {self.heads}")
         self.check_dropouts()
 
 

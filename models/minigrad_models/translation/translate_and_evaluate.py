@@ -48,8 +48,8 @@ def _check(options: argparse.Namespace) -> None:
     sampling = options.sample is not None
     searching = (options.beam, options.length_penalty, options.mbr)
     if sampling and (any(value is not None for value in searching) or options.n_best > 1):
-        others = "--beam and --n-best search for the best, with a penalty or --mbr"
-        raise ValueError(f"--sample samples a translation, {others}: choose one")
+        others = "but --beam, --n-best, --length-penalty and --mbr search for the best"
+        raise ValueError(f"--sample draws a random translation, {others}: choose one")
     if not sampling and (options.top_k is not None or options.top_p is not None):
         raise ValueError("--top-k and --top-p restrict --sample: also give --sample")
     if options.sentences and options.input is not None:
@@ -170,7 +170,7 @@ def evaluate(options: argparse.Namespace) -> int:
     else:
         splits = data.read(settings)
         if options.split not in splits:
-            raise ValueError(f"the training's data has no {options.split} set; give --data")
+            raise ValueError(f"the training data has no {options.split} set; give --data")
         pairs = splits[options.split]
     language = settings.target if len(options.data or ()) != 2 else languages(tuple(map(str, options.data)))["target"]
     language = settings.target if language == "target" else language

@@ -27,14 +27,14 @@ class DataSettings:
     """The sentence pairs, and their tokenizers."""
 
     data: tuple[str, ...] = setting((), "a folder, a .tsv table or two files; empty: the bundled corpus")
-    source: str = setting("en", "in a folder, the last part of the source files' names")
-    target: str = setting("de", "in a folder, the last part of the target files' names")
+    source: str = setting("en", "last part of the source files' names in a folder")
+    target: str = setting("de", "last part of the target files' names in a folder")
     pairs: int = amount(0, "train with the first N pairs; 0: all")
     tokenizer: str = setting("subwords", "the kind of tokens", ("subwords", "words"))
     vocabulary: int = count(10_000, "subwords in a vocabulary", MOST_TOKENS)
     joint: bool = setting(True, "one vocabulary, and one embedding, for both languages")
     split_digits: bool = setting(False, "each digit is a separate token")
-    longest: int = count(256, "the most tokens on a side of a training pair; longer pairs are left out")
+    longest: int = count(256, "maximum tokens on either side of a training pair; longer pairs are left out")
     held_out: int = amount(1000, "pairs for validation and test, if the data has none; at most a twentieth of all")
 
 
@@ -43,43 +43,43 @@ class ModelSettings:
     """The model and its sizes. Only the transformer has heads, d_ff and the later fields; only others have hidden."""
 
     model: str = setting("transformer", "the architecture: the transformer, or a predecessor", MODELS)
-    start: str = setting("", "begin with the weights and vocabularies of a run; this also sets the sizes")
+    start: str = setting("", "start from the weights and vocabularies of an earlier run; this also sets the sizes")
     hidden: int = count(256, "width of a recurrent or convolutional layer")
-    kernel: int = count(3, "tokens that a convolution mixes, an odd number")
-    layers: int = count(4, "layers of the encoder, and of the decoder")
+    kernel: int = count(3, "kernel size of a convolution in tokens, an odd number")
+    layers: int = count(4, "layers in the encoder, and in the decoder")
     d_model: int = count(128, "width of every layer's input and output")
     heads: int = count(4, "attention heads")
     d_ff: int = count(256, "width inside the feed-forward networks")
     norm_first: bool = setting(True, "normalise before each sub-layer (Xiong et al. 2020), not after it")
     positions: int = count(1024, "the longest sentence that the model reads or writes, in tokens")
     position_encoding: str = setting(
-        "sinusoidal", "sines added to embeddings, or attention by distance (Su et al. 2021)", ("sinusoidal", "rotary")
+        "sinusoidal", "sinusoids added to embeddings, or rotary attention (Su et al. 2021)", ("sinusoidal", "rotary")
     )
-    dropout: float = chance(0.3, "probability of dropout of the sub-layers' outputs")
-    attention_dropout: float = chance(0.0, "probability of dropout of attention weights")
-    activation_dropout: float = chance(0.0, "probability of dropout inside the feed-forward networks")
-    embedding_dropout: float = setting(-1.0, "probability for embeddings; -1: as dropout", limits=(-1, ALMOST_ONE))
+    dropout: float = chance(0.3, "dropout probability for sub-layer outputs")
+    attention_dropout: float = chance(0.0, "dropout probability for attention weights")
+    activation_dropout: float = chance(0.0, "dropout probability inside the feed-forward networks")
+    embedding_dropout: float = setting(-1.0, "dropout of embeddings; -1: same as dropout", limits=(-1, ALMOST_ONE))
 
 
 @dataclass(frozen=True)
 class TrainingSettings(Updates):
     """The updates, and regularisation."""
 
-    batch_tokens: int = count(4096, "the most tokens on a side of a batch, including padding")
-    label_smoothing: float = chance(0.1, "probability that is shared among all wrong tokens")
+    batch_tokens: int = count(4096, "maximum tokens on either side of a batch, including padding")
+    label_smoothing: float = chance(0.1, "probability shared among all wrong tokens")
     r_drop: float = amount(0.0, "weight of R-Drop's divergence between two passes; 0: one pass")
-    metric: str = setting("bleu", "the metric of the best checkpoint", ("bleu", "loss"))
-    bleu_tokenizer: str = setting("auto", "sacreBLEU's tokenizer; auto: by the name of the target", BLEU_TOKENIZERS)
+    metric: str = setting("bleu", "metric that selects the best checkpoint", ("bleu", "loss"))
+    bleu_tokenizer: str = setting("auto", "sacreBLEU's tokenizer; auto: chosen by the target language", BLEU_TOKENIZERS)
 
 
 @dataclass(frozen=True)
 class DecodingSettings:
     """The search for translations."""
 
-    beam: int = setting(5, "the width of the beam search; 1: greedy", limits=(1, 1000))
+    beam: int = setting(5, "beam width; 1: greedy", limits=(1, 1000))
     length_penalty: float = setting(1.0, "exponent of the length that divides log-probabilities", limits=(-10, 10))
     mbr: float = amount(0.0, "select by minimum Bayes risk, with weights exp(mbr · score); 0: the best score")
-    early_stopping: bool = setting(False, "stop after as many finished texts as the beam is wide, as in fairseq")
+    early_stopping: bool = setting(False, "stop once the beam has as many finished texts as its width, as in fairseq")
 
 
 @dataclass(frozen=True)
@@ -128,4 +128,4 @@ preset_names, preset, read, as_toml = Settings.preset_names, Settings.preset, Se
 def check_positions(positions: int, d_model: int) -> None:
     """Raise ValueError if the table of position encodings would fill the memory."""
     if positions * d_model > MOST_NUMBERS:
-        raise ValueError(f"positions ({positions:,}) times d_model ({d_model:,}) is more than {MOST_NUMBERS:,}")
+        raise ValueError(f"positions ({positions:,}) times d_model ({d_model:,}) exceeds {MOST_NUMBERS:,}")

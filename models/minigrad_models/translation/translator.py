@@ -113,7 +113,7 @@ class Translator:
             tokenizers = tokenizer_pair_from_dict(description["tokenizers"])
             lengths = {"vocabulary": len(tokenizers.target), "source_vocabulary": len(tokenizers.source)}
             if any(getattr(model.config, name) not in (None, length) for name, length in lengths.items()):
-                raise ValueError("its tokenizers have other vocabularies than its model")
+                raise ValueError("its tokenizers and its model have different vocabularies")
         return cls(model.to(device).eval(), tokenizers, settings, limited(description["examples"]))
 
     def described(self, config: dict[str, Any]) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class Translator:
         decoding = self.settings.changed(changes).decoding
         choosing = [name for name, value in changes.items() if name != "beam" and value]
         if choosing and decoding.beam == 1 and sample is None:
-            raise ValueError(f"{choosing[0]} selects among the texts of a beam, but a beam of 1 has only one")
+            raise ValueError(f"{choosing[0]} selects among the translations in a beam, but a beam of 1 has only one")
         prepared = [self._prepared(sentence) for sentence in several(sentences)]
         full = [i for i, (_, ids, _) in enumerate(prepared) if len(ids) > 1]
         groups: list[list[int]] = []  # batches of sentence indices, of limited size
@@ -183,7 +183,7 @@ class Translator:
             unknown = ", ".join(dict.fromkeys(tokenizer.unknown(text)))
             notes.append(f"the model has never seen: {unknown[:200]}")
         if len(ids) > most:
-            notes.append(f"the sentence has {len(ids):,} tokens; only the first {most:,} are translated")
+            notes.append(f"the sentence has {len(ids):,} tokens, but only the first {most:,} are translated")
         return text, [*ids[:most], EOS], notes
 
     def _search(

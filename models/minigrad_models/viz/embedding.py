@@ -82,7 +82,7 @@ class Embedding(Picture):
         """The index of the first such word. Raises ValueError for an unknown word; the message has similar ones."""
         if isinstance(word, int | np.integer):
             if not 0 <= word < len(self.tokens):
-                raise ValueError(f"there is no word {word}: there are {len(self.tokens):,}, from 0 on")
+                raise ValueError(f"there is no word {word}: there are {len(self.tokens):,} words, numbered from 0")
             return int(word)
         if word in self.tokens:
             return self.tokens.index(word)
@@ -151,13 +151,13 @@ def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str
     if matrix.dtype.kind in "OUS":  # a module without weights, a text, a dict, None
         raise TypeError(f"weights must be an nn.Embedding, a Tensor or an array, not a {type(weights).__name__}")
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(f"weights must be a matrix (V, D) of V words, but has the shape {matrix.shape}")
+        raise ValueError(f"weights must be a matrix (V, D) of V words, but have shape {matrix.shape}")
     if matrix.dtype.kind not in "fiu":
         raise ValueError(f"weights must be real numbers, not {matrix.dtype}")
     with np.errstate(over="ignore"):
         matrix = matrix.astype(np.float32)
     if len(matrix) > MOST:
-        raise ValueError(f"{len(matrix):,} words are too many for a page: choose {MOST:,} of them")
+        raise ValueError(f"{len(matrix):,} words are too many for a page: choose at most {MOST:,}")
     if neighbours < 1:
         raise ValueError(f"neighbours must be at least 1, not {neighbours}")
     if tokens is None or callable(tokens) or tokenizer_reader(tokens) is not None:

@@ -42,7 +42,7 @@ def draw(
     selects logarithmic ones. A line has gaps where a point is not finite, or has no logarithm. Raises ValueError if
     there are no curves, or the chart is narrower than 200 pixels; ImportError if vl-convert-python is missing."""
     if not curves or width < NARROWEST:
-        raise ValueError(f"a width of {width:g} has no space for curves" if curves else "there is no curve to draw")
+        raise ValueError(f"a width of {width:g} leaves no room for curves" if curves else "there are no curves to draw")
     chart = {"title": {"text": clean(title), "anchor": "start"}, "width": width, "height": 0.6 * width}
     return svg({**chart, "autosize": {"type": "fit", "contains": "padding"}, **layers(across, up, curves, log)})
 

@@ -104,7 +104,7 @@ class LogitLens(Picture):
         start = checked_number("position", start, positions)
         stop = min(start + COLUMNS, positions) if stop is None else stop
         if not start < stop <= positions:
-            raise ValueError(f"positions {start} to {stop} are not in the text: there are {positions:,}")
+            raise ValueError(f"positions {start} to {stop} are not in the text, which has {positions:,}")
         drawing = Drawing(LEFT + WIDE * (stop - start) + 12, TOP + HIGH * rows + 34, self.title)
         drawing.text(8, 18, self.title, size=13, font_weight=600)
         drawing.text(LEFT - 8, TOP - 8, "comes next" if self.continues else "stands there", "end", 9, QUIET)
@@ -163,7 +163,7 @@ def logit_lens(
     """
     if not (isinstance(model, Module) and hasattr(model, "layers") and hasattr(model, "logits")):
         kind = "a model with layers (a ModuleList) and logits(states), such as GPT2"
-        raise TypeError(f"logit_lens takes {kind}, not a {type(model).__name__}")
+        raise TypeError(f"logit_lens needs {kind}, not a {type(model).__name__}")
     if top < 1:
         raise ValueError(f"top must be at least 1, not {top}")
     tokenizer = getattr(model, "tokenizer", None)
@@ -190,7 +190,7 @@ def logit_lens(
 def _ids(tokens: Any, tokenizer: Any) -> Array:
     if isinstance(tokens, str):
         if tokenizer is None:
-            raise TypeError("a text needs a tokenizer, which the model lacks: pass ids, and labels for them")
+            raise TypeError("the model has no tokenizer for a text: pass ids, and labels for them")
         encoded = tokenizer.encode(tokens)
         tokens = getattr(encoded, "ids", encoded)
     ids = host(tokens)
@@ -206,10 +206,10 @@ def _positions(mask: Any, ids: Array, sentence: int) -> Array:
     array = host(mask)
     batch, length = ids.shape
     if array.ndim != 2 or len(array) != batch or array.shape[1] < length:
-        raise ValueError(f"the mask has the shape {array.shape}, but the tokens {ids.shape}")
+        raise ValueError(f"the mask has shape {array.shape}, but the tokens have shape {ids.shape}")
     positions = np.flatnonzero(array[sentence, -length:])  # a memory's tokens are before them
     if not positions.size:
-        raise ValueError("the mask leaves no token")
+        raise ValueError("the mask excludes all tokens")
     return positions
 
 
@@ -241,7 +241,7 @@ def _run(model: Any, ids: Tensor, row: int, positions: Array, inputs: Mapping[st
     for name, one in (("a layer's states", states[0] if states else logits), ("the logits", logits)):
         if one.ndim != 3 or one.shape[:2] != ids.shape:
             shapes = tuple(one.shape), tuple(ids.shape)
-            raise ValueError(f"{name} have the shape {shapes[0]}, not (B, T, …) for tokens {shapes[1]}")
+            raise ValueError(f"{name} have shape {shapes[0]}, not (B, T, …) for tokens {shapes[1]}")
     places = mg.tensor(positions, device=logits.device)
     return [state[row, places] for state in states], logits[row, places]
 

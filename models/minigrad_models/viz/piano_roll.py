@@ -150,10 +150,10 @@ def score_of(music: Any, tempo: float | None, tracks: Any) -> Score:
     try:
         notes = checked(Note(*note) for note in music)
     except TypeError as error:
-        what = f"music must be the path of a MIDI file, a Song or a list of Notes, not {type(music).__name__}"
+        what = f"music must be the path to a MIDI file, a Song or a list of Notes, not {type(music).__name__}"
         raise TypeError(what) from error
     if not notes:
-        raise ValueError(f"there is no note to draw{whose}")
+        raise ValueError(f"there are no notes to draw{whose}")
     if tempo is not None:
         if not 0 < tempo < math.inf:
             raise ValueError(f"tempo must be a positive number of quarter notes per minute, not {tempo!r}")

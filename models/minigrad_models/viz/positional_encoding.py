@@ -46,7 +46,7 @@ class PositionalEncoding(Picture):
         """The period of a dimension in positions: 2π · 10000^(2i/D), for 2i and 2i + 1. Raises IndexError."""
         width = self.values.shape[1]
         if not 0 <= dimension < width:
-            raise IndexError(f"there is no dimension {dimension}: there are {width}, from 0 to {width - 1}")
+            raise IndexError(f"there is no dimension {dimension}: dimensions are numbered from 0 to {width - 1}")
         return float(2 * math.pi * 10000 ** (dimension // 2 * 2 / width))
 
     def data(self) -> dict[str, Any]:

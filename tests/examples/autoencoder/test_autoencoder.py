@@ -153,12 +153,12 @@ def test_claims_can_fail_and_a_list_of_errors_can_be_empty(copied: Copied) -> No
 def test_invalid_options(refused: Callable[..., None]) -> None:
     for arguments, message in (
         (["digits"], "unknown part 'digits'; choose from codes, denoising, sentences"),
-        (["--updates", "0"], "a whole number from 1 to 1,000,000 is needed, not '0'"),
+        (["--updates", "0"], "expected a whole number from 1 to 1,000,000, not '0'"),
         (["--updates", "many"], "not 'many'"),
         (["--sentence-updates", "-3"], "not '-3'"),
-        (["--seed", "x"], "argument --seed: a whole number from 0 to 9,223,372,036,854,775,807 is needed, not 'x'"),
+        (["--seed", "x"], "argument --seed: expected a whole number from 0 to 9,223,372,036,854,775,807, not 'x'"),
         (["--seed=-1"], "not '-1'"),
-        (["--seed", str(2**63)], "is needed, not '9223372036854775808'"),
+        (["--seed", str(2**63)], "9,223,372,036,854,775,807, not '9223372036854775808'"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
     ):
         refused(arguments, message, 2)

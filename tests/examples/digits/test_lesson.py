@@ -122,4 +122,4 @@ def test_the_page(results: Results, opened: Callable[..., Any]) -> None:
 
 def test_bad_numbers(refused: Callable[..., None]) -> None:
     for option, text in (("--epochs", "0"), ("--repeat", "0"), ("--epochs", "many")):
-        refused([option, text], f"argument {option}: a whole number from 1 on is needed, not '{text}'", 2)
+        refused([option, text], f"argument {option}: expected a whole number of at least 1, not '{text}'", 2)

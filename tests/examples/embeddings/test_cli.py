@@ -60,7 +60,7 @@ def test_wrong_options(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--width", "0"], 2, "width must be from 1 to 10,000, not 0"),
         (["--width", "1000000000000"], 2, "width must be from 1 to 10,000, not 1000000000000"),
         (["--subsample", "-1"], 2, "subsample must be positive"),
-        (["--min-count", "0"], 2, "a whole number from 1 on is needed, not '0'"),
+        (["--min-count", "0"], 2, "expected a whole number of at least 1, not '0'"),
         (["--vectors", "none/v.pt"], 2, "folder not found: none"),
         (["--language", "german"], 2, "invalid choice"),
         (["--seed", "x"], 2, "a whole number from 0 to"),

@@ -47,8 +47,8 @@ def test_invalid_files(file: Path) -> None:
         (b"", "has no different words"),
         (b"one one one", "has 1 different words that occur 1 times or more"),
         (b"one\n\ntwo\n\none", "no pairs of words"),
-        (b"caf\xe9 au lait", "not text in UTF-8 .byte 0xe9.*iconv"),
-        (b"a b\xc3", "not text in UTF-8"),
+        (b"caf\xe9 au lait", "not UTF-8 text .byte 0xe9.*iconv"),
+        (b"a b\xc3", "not UTF-8 text"),
     ):
         file.write_bytes(content)
         raises(ValueError, message, lambda: from_file(file, least=1))

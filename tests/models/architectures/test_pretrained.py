@@ -72,23 +72,23 @@ def index(files: dict[str, str]) -> Change:
 
 BAD: dict[str, tuple[Change, type[Exception], str]] = {
     "no folder": (shutil.rmtree, FileNotFoundError, "there is no folder "),
-    "no config": (lambda path: (path / CONFIG).unlink(), FileNotFoundError, "has no config.json: it is not the folder"),
-    "no weights": (lambda path: (path / WEIGHTS).unlink(), FileNotFoundError, "has no weights: no model.safe"),
+    "no config": (lambda path: (path / CONFIG).unlink(), FileNotFoundError, "has no config.json, so it is not"),
+    "no weights": (lambda path: (path / WEIGHTS).unlink(), FileNotFoundError, "has no weights file: expected"),
     "of another architecture": (entries(model_type="bert"), ValueError, "a model of type 'bert', but this class reads"),
     "of no architecture": (content(CONFIG, b"{}"), ValueError, "a model of type None, but this class reads 'gpt2'"),
     "config is a list": (content(CONFIG, b"[1]"), ValueError, "config.json is damaged: config.json is a list"),
     "config is cut off": (content(CONFIG, b'{"model_type": "gp'), ValueError, "config.json is damaged: Unterminated"),
     "config is no text": (content(CONFIG, b"\xff\xfe"), ValueError, "config.json is damaged: 'utf-8' codec"),
     "config is nested": (content(CONFIG, b"[" * 100_000), ValueError, "config.json is damaged: maximum recursion"),
-    "a size that is no number": (entries(vocab_size="31"), ValueError, "vocab_size is '31', and should be of type int"),
+    "a size that is no number": (entries(vocab_size="31"), ValueError, "vocab_size is '31', but should be of type int"),
     "a size below 1": (entries(n_layer=0), ValueError, "layers must be at least 1, not 0"),
-    "a dropout that is none": (entries(resid_pdrop=2), ValueError, "dropout has to be between 0 and 1, not 2"),
+    "a dropout that is none": (entries(resid_pdrop=2), ValueError, "dropout must be between 0 and 1, not 2"),
     "an epsilon that is NaN": (entries(layer_norm_epsilon=float("nan")), ValueError, "layer_norm_epsilon is nan"),
     "heads that do not divide": (entries(n_head=3), ValueError, "d_model (8) must be a multiple of heads (3)"),
-    "an activation": (entries(activation_function="swish"), ValueError, "its activation is 'swish', not one of gelu_n"),
+    "an activation": (entries(activation_function="swish"), ValueError, "activation must be one of gelu_n"),
     "cross-attention": (entries(add_cross_attention=True), ValueError, "add_cross_attention = True; this model"),
     "a size beyond memory": (entries(vocab_size=10**12), ValueError, "width 8 and 1,000,000,000,000 tokens, but the"),
-    "too many layers to begin": (entries(n_layer=10**9), ValueError, "describes a model of 1,000,000,000 layers"),
+    "too many layers to begin": (entries(n_layer=10**9), ValueError, "describes a model with 1,000,000,000 layers"),
     "another vocabulary": (entries(vocab_size=32), ValueError, "wte.weight for embedding.weight as (31, 8), not (32"),
     "a layer more": (entries(n_layer=3), ValueError, "it lacks transformer.h.2.ln_1.weight, transformer.h.2.ln_1.bias"),
     "no head": (entries(tie_word_embeddings=False), ValueError, "it lacks lm_head.weight"),
@@ -98,8 +98,8 @@ BAD: dict[str, tuple[Change, type[Exception], str]] = {
         ValueError,
         "transformer.h.1.mlp.c_fc.weight for layers.1.feed_forward.inner.weight as (30, 8), not (32, 8)",
     ),
-    "no three parts": (weights(lambda w: w.update({FIRST: mg.zeros(8, 25)})), ValueError, "does not split into 3"),
-    "no axes": (weights(lambda w: w.update({FIRST: mg.zeros(())})), ValueError, "of shape () does not split into 3"),
+    "no three parts": (weights(lambda w: w.update({FIRST: mg.zeros(8, 25)})), ValueError, "cannot be split into 3"),
+    "no axes": (weights(lambda w: w.update({FIRST: mg.zeros(())})), ValueError, "of shape () cannot be split into 3"),
     "whole numbers": (
         weights(lambda w: w.update({FIRST: mg.zeros(8, 24, dtype=mg.int8)})),
         ValueError,
@@ -108,7 +108,7 @@ BAD: dict[str, tuple[Change, type[Exception], str]] = {
     "half of the weights": (half, RuntimeError, "model.safetensors: it is truncated"),
     "none of the weights": (content(WEIGHTS, b""), EOFError, "model.safetensors: it is empty"),
     "no file of weights": (content(WEIGHTS, b"hello" * 100), RuntimeError, "it is not a file of tensors"),
-    "a list": (lambda path: mg.save([mg.ones(2)], path / WEIGHTS), ValueError, "does not hold the weights"),
+    "a list": (lambda path: mg.save([mg.ones(2)], path / WEIGHTS), ValueError, "dictionary of named weights"),
     "a part is missing": (index({FIRST: "part.safetensors"}), FileNotFoundError, "part.safetensors"),
     "parts elsewhere": (index({FIRST: "../part.safetensors"}), RuntimeError, "it names files outside its folder"),
     "damaged tokenizer": (content("tokenizer.json", b"{"), ValueError, "is damaged: EOF while parsing"),
@@ -142,7 +142,7 @@ def test_a_tokenizer_of_another_size(folder: Path, tmp_path: Path) -> None:
         tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({f"w{i}": i for i in range(size)}, "w0"))
         return lambda path: tokenizer.save(str(path / "tokenizer.json"))
 
-    with pytest.raises(ValueError, match="has 40 entries, and the model's vocabulary 31: they belong to different"):
+    with pytest.raises(ValueError, match="has 40 entries, but the vocabulary has 31: they belong to different"):
         GPT2.from_pretrained(broken(folder, tmp_path / "larger", vocabulary(40)))
     smaller = GPT2.from_pretrained(broken(folder, tmp_path / "smaller", vocabulary(30)))  # embeddings may be padded
     assert smaller.tokenizer.get_vocab_size() == 30
@@ -150,15 +150,15 @@ def test_a_tokenizer_of_another_size(folder: Path, tmp_path: Path) -> None:
 
 def test_entries_are_replaced_by_name(folder: Path) -> None:
     assert GPT2.from_pretrained(folder, resid_pdrop=0, attn_pdrop=0.3).config.dropout == 0.0
-    with pytest.raises(ValueError, match="there is no resid_drop to change"):
+    with pytest.raises(ValueError, match="cannot change resid_drop: there is no such entry"):
         GPT2.from_pretrained(folder, resid_drop=0.0)
-    with pytest.raises(ValueError, match=r"dropout has to be between 0 and 1, not 2\.0"):
+    with pytest.raises(ValueError, match=r"dropout must be between 0 and 1, not 2\.0"):
         GPT2.from_pretrained(folder, resid_pdrop=2.0)
 
 
 def test_unknown_weights_are_named(folder: Path, tmp_path: Path) -> None:
     path = broken(folder, tmp_path, weights(lambda w: w.update({"score.weight": mg.zeros(2, 8)})))
-    with pytest.warns(UserWarning, match=r"has weights that GPT2 lacks: score\.weight") as warnings:
+    with pytest.warns(UserWarning, match=r"has weights unknown to GPT2: score\.weight") as warnings:
         model = GPT2.from_pretrained(path)
     assert warnings[0].filename == __file__
     expected = GPT2.from_pretrained(folder)

@@ -315,7 +315,7 @@ def test_invalid_input_of_encode() -> None:
     for options in ({"batch": 0}, {"longest": 17}, {"longest": -1}):
         with pytest.raises(ValueError, match=r"batch \(.*\) must be above 0, and longest \(.*\) 0 to 16"):
             model.encode(["a"], **options)
-    with pytest.raises(ValueError, match="17 tokens are more than the model's 16 positions"):
+    with pytest.raises(ValueError, match="17 tokens do not fit in the model's 16 positions"):
         model(mg.zeros(1, 17, dtype=mg.int64))
 
 
@@ -339,12 +339,12 @@ def changed(folder: Path, **entries: Any) -> Path:
 WRONG: dict[str, dict[str, Any]] = {
     "it has position_embedding_type = 'relative_key'; this model supports": {"position_embedding_type": "relative_key"},
     "it has tie_word_embeddings = False; this model supports only True": {"tie_word_embeddings": False},
-    "its activation is 'swish', not one of gelu_new, gelu_pytorch_tanh, gelu, relu": {"hidden_act": "swish"},
-    "padding has to be a token, 0 to 30, not 31": {"pad_token_id": 31},
+    "activation must be one of gelu_new, gelu_pytorch_tanh, gelu, relu, not 'swish'": {"hidden_act": "swish"},
+    "padding must be a token id, 0 to 30, not 31": {"pad_token_id": 31},
     "types must be at least 1, not 0": {"type_vocab_size": 0},
-    "id2label numbers the labels '0, 2', not 0 to 1": {"id2label": {"0": "a", "2": "b"}},
-    "id2label is a list, and should be of type dict[int | str, str]": {"id2label": ["a", "b"]},
-    "id2label['0'] is 1, and should be of type str": {"id2label": {"0": 1}},
+    "id2label must number the labels 0 to 1, not '0, 2'": {"id2label": {"0": "a", "2": "b"}},
+    "id2label is a list, but should be of type dict[int | str, str]": {"id2label": ["a", "b"]},
+    "id2label['0'] is 1, but should be of type str": {"id2label": {"0": 1}},
     "num_labels must be at least 1, not 0": {"num_labels": 0},
 }
 
@@ -387,14 +387,14 @@ def test_files_with_missing_or_extra_parts(tmp_path: Path) -> None:
         BertForSequenceClassification.from_pretrained(tmp_path)
     missing, unknown = (str(warning.message) for warning in record)
     assert "bert.pooler.weight, bert.pooler.bias, classifier.weight, classifier.bias start at random" in missing
-    assert "has weights that BertForSequenceClassification lacks: cls.predictions" in unknown
+    assert "has weights unknown to BertForSequenceClassification: cls.predictions" in unknown
     with pytest.raises(ValueError, match=r"lacks bert.encoder.layer.1.attention.self.query.weight, .* and 11 more"):
         BertForMaskedLM.from_pretrained(changed(tmp_path, num_hidden_layers=2))
 
 
 def test_heads_that_a_configuration_does_not_allow(tmp_path: Path) -> None:
     small(Bert, labels=5).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="a span needs 2 labels, begin and end, not 5: set num_labels=2"):
+    with pytest.raises(ValueError, match=r"a span needs 2 labels \(begin and end\), not 5: set num_labels=2"):
         BertForQuestionAnswering.from_pretrained(tmp_path)
     with pytest.warns(UserWarning, match="start at random"):
         assert BertForQuestionAnswering.from_pretrained(tmp_path, num_labels=2).config.labels == 2

@@ -24,11 +24,11 @@ def test_from_one_command_to_the_next(data: Path, tmp_path: Path, capsys: pytest
     assert "200 examples for training, 40 for evaluation; 28 updates" in printed.err
     assert cli.main(train) == 0  # again: the result of the finished run
     again = capsys.readouterr()
-    assert again.out == printed.out and "holds a finished training of 28 steps" in again.err
+    assert again.out == printed.out and "holds a finished run of 28 steps" in again.err
     train[train.index("--epochs") + 1] = "5"
     assert cli.main(train) == 0  # longer: continues from the last weights
     longer = capsys.readouterr().err
-    assert f"{run} resumes from step 28 of 35, no longer of 28; its learning rate, 0 until now, is 0.00226" in longer
+    assert f"{run} resumes from step 28 of 35 (previously 28); its learning rate changes from 0 to 0.00226" in longer
     train[train.index("--epochs") + 1] = "2"
     assert cli.main(train) == 1
     assert f"{run} already has 35 steps, not 14. Set more steps, or start over" in capsys.readouterr().err
@@ -59,7 +59,7 @@ def test_without_data_it_learns_small_examples(
         line = [task, "--from", "scratch", "--run", str(tmp_path / task), "--epochs", "1", *FEW]
         assert cli.main(line) == 0
         printed = capsys.readouterr()
-        assert f"{task}: a small data set from the bundled corpus; " in printed.err and " data lists " in printed.err
+        assert f"{task}: using a small data set from the bundled" in printed.err and " data lists " in printed.err
         assert "64 examples for training, 16 for evaluation; 2 updates" in printed.err and "best, after" in printed.out
     sentences = english_italian.load("train", 200)
     monkeypatch.setattr(english_italian, "load", lambda: sentences)
@@ -71,8 +71,8 @@ def test_wrong_input(trained: Callable[[str], Path], tmp_path: Path, refused: Ca
     model, empty, odd = str(trained("sst2")), tmp_path / "empty", tmp_path / "odd"
     empty.write_text("", encoding="utf-8")
     odd.write_text("a film\todd\n", encoding="utf-8")
-    refused(["predict", model, ""], "there is no input")
-    refused(["predict", model, "--input", str(empty)], "there is no input")
+    refused(["predict", model, ""], "no input")
+    refused(["predict", model, "--input", str(empty)], "no input")
     refused(["predict", model, "two\ttexts"], "sst2 needs a text without a tab")
     refused(["evaluate", model, "--data", str(empty)], "has no examples")
     refused(["evaluate", model, "--data", str(odd)], "the label 'odd' is not in the training data")
@@ -82,15 +82,15 @@ def test_wrong_options(refused: Callable[..., None]) -> None:
     for line, status, message in (
         (["sst2", "--data", "missing"], 1, "missing has no train.tsv"),
         (["conll", "--data", "missing"], 1, "missing has no eng.train or train.txt"),
-        (["sst2", "--epochs", "0"], 2, "a whole number from 1 on is needed, not '0'"),
-        (["pretrain", "--layers", "1000000000"], 2, "a whole number from 1 to 1,000 is needed"),
-        (["sst2", "--rate", "-1"], 2, "a number above 0 is needed, not '-1'"),
-        (["sst2", "--rate", "nan"], 2, "a number above 0 is needed, not 'nan'"),
-        (["sst2", "--dropout", "1"], 2, "a number from 0 on, below 1, is needed"),
+        (["sst2", "--epochs", "0"], 2, "expected a whole number of at least 1, not '0'"),
+        (["pretrain", "--layers", "1000000000"], 2, "expected a whole number from 1 to 1,000"),
+        (["sst2", "--rate", "-1"], 2, "expected a number above 0, not '-1'"),
+        (["sst2", "--rate", "nan"], 2, "expected a number above 0, not 'nan'"),
+        (["sst2", "--dropout", "1"], 2, "expected a number of at least 0 and below 1"),
         (["sst2", "--seed", "x"], 2, "a whole number from 0 to"),
         (["squad", "--from", "scratch", "--width", "30"], 1, "d_model (30) must be a multiple of heads (4)"),
         (["pretrain", "--text", "missing.txt"], 1, "there is no file missing.txt"),
-        (["predict", "nowhere", "x"], 1, "nowhere holds no fine-tuned model"),
+        (["predict", "nowhere", "x"], 1, "nowhere has no fine-tuned model"),
         (["search", "x", "--input", "missing.txt"], 1, "there is no file missing.txt"),
         (["search", "x", "--input", "missing.txt", "--top", "0"], 2, "a whole number from 1 on"),
         (["glue"], 2, "invalid choice: 'glue'"),
@@ -129,7 +129,7 @@ def test_invalid_searches(file: Path, model: Path) -> None:
     for text, query, longest, message in (
         ("", "q", 32, "has no text to search"),
         ("a\n", " ", 32, "the query is empty"),
-        ("a\n", "q", 33, "a length of 33 pieces is more than the 32 positions"),
+        ("a\n", "q", 33, "a length of 33 pieces does not fit in the model's 32 positions"),
     ):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(ValueError, match=message):

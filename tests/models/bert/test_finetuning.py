@@ -56,9 +56,9 @@ def test_a_run_resumes_bitwise(
 def test_another_configuration_is_refused(options: Callable[..., Options], tmp_path: Path) -> None:
     usual = options("sst2", tmp_path, recipe=Recipe(1, 100, 1e-3))
     finetune(TASKS["sst2"], usual)
-    with pytest.raises(ValueError, match=r"another configuration: config\.rate \(0.001 there, 0.002 now\)"):
+    with pytest.raises(ValueError, match=r"a different configuration: config\.rate \(0.001 there, 0.002 now\)"):
         finetune(TASKS["sst2"], usual._replace(recipe=Recipe(1, 100, 2e-3)))
-    with pytest.raises(ValueError, match=r"another configuration: config\.first weights"):
+    with pytest.raises(ValueError, match=r"a different configuration: config\.first weights"):
         finetune(TASKS["sst2"], usual._replace(seed=1))
 
 
@@ -74,7 +74,7 @@ def test_a_folder_has_the_names_of_labels(trained: Callable[[str], Path]) -> Non
 
 def test_models_to_reject(options: Callable[..., Options], trained: Callable[[str], Path], tmp_path: Path) -> None:
     folder = shutil.copytree(trained("sst2") / "model", tmp_path / "model")
-    with pytest.raises(ValueError, match="a length of 33 pieces is more than the 32 positions of the model"):
+    with pytest.raises(ValueError, match="a length of 33 pieces does not fit in the model's 32 positions"):
         finetune(TASKS["sst2"], options("sst2", tmp_path / "run", source=str(folder), longest=33))
     (folder / "tokenizer.json").unlink()
     with pytest.raises(ValueError, match=r"has no tokenizer: tokenizer.json and vocab.txt are missing"):
@@ -82,11 +82,11 @@ def test_models_to_reject(options: Callable[..., Options], trained: Callable[[st
 
 
 def test_folders_of_no_task(tmp_path: Path) -> None:
-    raises(FileNotFoundError, r"holds no fine-tuned model: task\.json is missing", lambda: load(tmp_path))
+    raises(FileNotFoundError, r"has no fine-tuned model: task\.json is missing", lambda: load(tmp_path))
     for content, message in (
         ("{", "task.json is damaged"),
         ("[1]", "task.json is damaged"),
-        ('{"task": "glue", "max_length": 16}', "there is no task 'glue'"),
+        ('{"task": "glue", "max_length": 16}', "unknown task 'glue'"),
         ('{"task": "sst2", "max_length": 0}', "task.json is damaged: max_length is 0"),
         ('{"task": "sst2"}', "task.json is damaged: max_length"),
     ):

@@ -87,7 +87,7 @@ def test_files_that_are_not_text(tmp_path: Path) -> None:
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"a\t1\n" * 1000)[:-10])
     (tmp_path / "none.gz").write_bytes(b"plain")
     for name in ("cut.gz", "none.gz"):
-        raises(ValueError, "not a whole gzip file", partial(data.sentences, tmp_path / name, {}))
+        raises(ValueError, "not a complete gzip file", partial(data.sentences, tmp_path / name, {}))
     raises(FileNotFoundError, "there is no file", lambda: data.sentences(tmp_path / "missing", {}))
     raises(FileNotFoundError, r"has no train\.txt or eng\.train", lambda: data.find(tmp_path, "train.txt", "eng.train"))
 

@@ -63,11 +63,11 @@ def test_arguments_that_cannot_be_drawn_are_errors(run: Path, monkeypatch: pytes
     for name in ("model.safetensors", "a.mid"):
         Path(name).write_bytes(b"")
     rows = [
-        (["nowhere"], "there is no nowhere"),
+        (["nowhere"], "nowhere does not exist"),
         (["model.safetensors"], "also give a sentence"),
         (["first", "two", "words"], "one sentence in quotation marks"),
         (["a.mid", "first"], "one MIDI file"),
-        (["."], "holds no log.jsonl"),
+        (["."], "has no log.jsonl"),
     ]
     for words, message in rows:
         assert cli.main(["viz", *words]) == 1

@@ -239,9 +239,9 @@ def test_empty_and_bad_input() -> None:
         ("length_penalty must be a finite", (math.nan, math.inf), power),
     ]
     for write in (greedy, sample, lambda decoder, limit: beam_search(decoder, 2, limit)):
-        wrong.append(("max_new_tokens must be at least 1 token", (0, [3, 0]), partial(write, two)))
+        wrong.append(("max_new_tokens must be at least 1", (0, [3, 0]), partial(write, two)))
         wrong.append(("3 limits for 2 sentences", ([1, 2, 3],), partial(write, two)))
-        wrong.append(("token 2: the decoder's logits are NaN or", (5,), partial(write, Broken([1, 2], end=-50.0))))
+        wrong.append(("logits for token 2 are NaN or infinite", (5,), partial(write, Broken([1, 2], end=-50.0))))
     for message, values, call in wrong:
         for value in values:
             with pytest.raises(ValueError, match=message):

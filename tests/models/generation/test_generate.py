@@ -137,19 +137,19 @@ def test_dropout_is_off_during_generation() -> None:
 
 
 WRONG: list[tuple[Any, dict[str, Any], str]] = [
-    ([], {}, "a prompt has no tokens"),
+    ([], {}, "each prompt needs at least one token"),
     ([[1, 300]], {}, "a prompt has token 300, but the vocabulary ends at 299"),
     ("abc", {}, "the model has no tokenizer: pass prompts as tokens"),
     (["abc"], {}, "the model has no tokenizer: pass prompts as tokens"),
-    ([[1]], {"max_new_tokens": 0}, "max_new_tokens must be at least 1 token"),
+    ([[1]], {"max_new_tokens": 0}, "max_new_tokens must be at least 1"),
     ([[1]], {"max_new_tokens": [1, 2]}, "2 limits for 1 sentences"),
     ([[1]], {"temperature": -1.0}, "temperature must be positive"),
     ([[1]], {"top_k": 0}, "top_k must be at least 1"),
     ([[1]], {"top_p": 1.5}, "top_p must be above 0"),
-    ([[1]], {"temperature": 0, "top_k": 5}, "top_k is for sampling, and temperature 0 takes the likeliest"),
-    ([[1]], {"num_beams": 2, "top_p": 0.5}, "top_p is for sampling, and num_beams searches for the likeliest text"),
-    ([[1]], {"num_beams": 2, "temperature": 1.0}, "temperature is for sampling, and num_beams"),
-    ([[1]], {"num_beams": 2, "on_token": print}, "a beam search finds them only at its end"),
+    ([[1]], {"temperature": 0, "top_k": 5}, "top_k is for sampling, but temperature 0 picks the likeliest token"),
+    ([[1]], {"num_beams": 2, "top_p": 0.5}, "top_p is for sampling, but num_beams searches for the likeliest text"),
+    ([[1]], {"num_beams": 2, "temperature": 1.0}, "temperature is for sampling, but num_beams"),
+    ([[1]], {"num_beams": 2, "on_token": print}, "beam search returns them only at the end"),
     ([[1]], {"num_beams": 0}, "num_beams must be at least 1, not 0"),
     ([[1]], {"repetition_penalty": 0.0}, "repetition_penalty must be a positive number"),
     ([[1]], {"stride": 17}, r"stride must be between 1 and the model's context \(16\), not 17"),
@@ -160,7 +160,7 @@ def test_bad_input(tokenizer: Any) -> None:
     for prompts, options, message in WRONG:
         with pytest.raises(ValueError, match=message):
             small().generate(prompts, **options)
-    with pytest.raises(ValueError, match="a prompt has no tokens: a language model needs at least one"):
+    with pytest.raises(ValueError, match="there must be a prompt, and each prompt needs at least one token"):
         speaker(tokenizer).generate("")
 
 

@@ -61,5 +61,5 @@ def test_ties_keep_their_order_and_low_scores_do_not_underflow() -> None:
     beam = [hypothesis([1, 2, 3], -900.0), hypothesis([1, 2, 4], -900.1), hypothesis([5, 6, 7], -900.05)]
     assert minimum_bayes_risk(beam, 1.0)[0] is beam[0]
     for sharpness in (-1.0, math.nan, math.inf):
-        with pytest.raises(ValueError, match="sharpness must be 0 or more"):
+        with pytest.raises(ValueError, match="sharpness must be finite and at least 0"):
             minimum_bayes_risk(drawn(0), sharpness)

@@ -206,11 +206,11 @@ def test_invalid_configurations() -> None:
         r"d_model \(8\) must be a multiple of heads \(3\)": {"heads": 3},
         "layers must be at least 1, not 0": {"layers": 0},
         "d_ff must be at least 1, not -1": {"d_ff": -1},
-        "attention_dropout has to be between 0 and 1, not 1.5": {"attention_dropout": 1.5},
-        "activation is one of relu, gelu, gelu_tanh, not 'swish'": {"activation": "swish"},
+        "attention_dropout must be between 0 and 1, not 1.5": {"attention_dropout": 1.5},
+        "activation must be one of relu, gelu, gelu_tanh, not 'swish'": {"activation": "swish"},
     }
     for message, changes in wrong.items():
         with pytest.raises(ValueError, match=message):
             small(**changes)
-    with pytest.raises(ValueError, match="5 tokens are more than the 4 that the model sees at once"):
+    with pytest.raises(ValueError, match="5 tokens do not fit in the 4 that the model sees at once"):
         small(positions=4)(mg.zeros(1, 5, dtype=mg.int64))

@@ -122,14 +122,14 @@ def test_a_finished_run_trains_longer_and_answers_at_once(
     assert cli.main([*preset, "--steps", "12"]) == 0
     assert cli.main(["train", "--run", str(folder), "--steps", "15"]) == 0
     output = capsys.readouterr()
-    assert f"{folder} resumes from step 12 of 15, no longer of 12; its learning rate, " in output.err
+    assert f"{folder} resumes from step 12 of 15 (previously 12); its learning rate " in output.err
     report = output.out[output.out.rindex("full validation:") :]
     monkeypatch.setattr(run, "model_of", None)
     for command in (preset, ["train", "--run", str(folder)]):
         assert cli.main(command) == 0
         output = capsys.readouterr()
         assert output.out == f"saved to {folder / 'model.safetensors'}, after 15 updates\n{report}"
-        assert "holds a finished training" in output.err
+        assert "holds a finished run" in output.err
 
 
 def test_it_starts_from_a_run(trained: Path, text: Path, refused: Refused) -> None:
@@ -144,9 +144,9 @@ def test_it_starts_from_a_run(trained: Path, text: Path, refused: Refused) -> No
     model = run.load(text.parent / "run").model
     assert (model.config.dropout, model.config.attention_dropout) == (0.2, 0.2)
     fresh = [*command, "--fresh"]
-    refused([*fresh, "--layers", "3"], "--layers 3: the model in .* has 1")
-    refused([*fresh, "--tokenizer", "bytes"], "--tokenizer bytes: the model in .* has characters")
-    refused([*command, "--layers", "3"], "another configuration: layers")
+    refused([*fresh, "--layers", "3"], "--layers 3, but the model in .* has 1")
+    refused([*fresh, "--tokenizer", "bytes"], "--tokenizer bytes, but the model in .* has characters")
+    refused([*command, "--layers", "3"], "a different configuration: layers")
     text.write_text("Ω" * 200, encoding="utf-8")
     refused([*command, "--fresh"], "never seen 'Ω'")
 
@@ -219,7 +219,7 @@ def test_it_prints_at_once(trained: Path, capsys: pytest.CaptureFixture[str], mo
 def test_invalid_options_of_generate(trained: Path, refused: Refused) -> None:
     for options, message in (
         (("--prompt", ""), "the prompt is empty"),
-        (("--prompt", "the Ω"), "never seen 'Ω': its vocabulary is the .* characters"),
+        (("--prompt", "the Ω"), "never seen 'Ω': its vocabulary has only the .* characters"),
         (("--num-beams", "2", "--top-k", "3"), "--top-k is for sampling"),
         (("--temperature", "0", "--top-p", "0.5"), "--top-p is for sampling"),
         (("--top-p", "2"), "top_p must be above 0 and at most 1"),
@@ -237,7 +237,7 @@ def test_more_of_the_text_before_a_token(trained: Path, tmp_path: Path, refused:
         assert cli.main(["evaluate", "--run", str(trained), "--stride", stride, *where]) == 0
         numbers.append(json.loads((tmp_path / "numbers.json").read_text()))
     assert numbers[0]["tokens"] == numbers[1]["tokens"] and numbers[0]["loss"] != numbers[1]["loss"]
-    refused(["evaluate", "--run", str(trained), "--window", "13"], "--window 13: the model sees 12")
+    refused(["evaluate", "--run", str(trained), "--window", "13"], "--window 13 is more than the 12 tokens that")
     refused(["evaluate", "--run", str(trained), "--stride", "13"], "--stride 13 is more than the window")
     (tmp_path / "a").write_text("t")
     refused(["evaluate", "--run", str(trained), "--input", str(tmp_path / "a")], "has 1 tokens")
@@ -251,11 +251,11 @@ def test_a_text_that_is_too_short_leaves_no_run(text: Path, refused: Refused) ->
 
 def test_invalid_sizes(text: Path, refused: Refused) -> None:
     refused(arguments(text, "--heads", "3"), "must be a multiple of heads")
-    refused(arguments(text, "--window", "13"), "window .13. is more than the model sees")
+    refused(arguments(text, "--window", "13"), "window .13. must not exceed context")
     refused(arguments(text, "--d-model", "10000000"), "GiB to train")
-    refused(arguments(text, "--warm-up", "99"), "--warm-up is 99: .* less than --steps")
-    refused(arguments(text, "--final-rate", "1"), "above the learning_rate")
-    refused(arguments(text, "--preset", "huge"), "no preset 'huge'; there are sentences, shakespeare")
+    refused(arguments(text, "--warm-up", "99"), "--warm-up .99. must be less than --steps")
+    refused(arguments(text, "--final-rate", "1"), "must not exceed learning_rate")
+    refused(arguments(text, "--preset", "huge"), "unknown preset 'huge'; choose from sentences, shakespeare")
 
 
 def test_no_model(tmp_path: Path, refused: Refused) -> None:
@@ -267,7 +267,7 @@ def test_a_checkpoint_of_another_program(trained: Path, text: Path, refused: Ref
     content = read_checkpoint(trained / "model.safetensors")
     content["extra"]["program"] = "minigrad_models.translation"
     mg.save(content, text.parent / "model.safetensors")
-    refused(text_of(text.parent), "is a training's checkpoint, but not of minigrad_models.gpt")
+    refused(text_of(text.parent), "is a checkpoint, but not of minigrad_models.gpt")
     refused(["train", "--from", str(text.parent)], "but not of minigrad_models.gpt")
     mg.save({"model": {}}, text.parent / "model.safetensors")
     refused(text_of(text.parent), "is not a checkpoint of minigrad.training")
@@ -392,14 +392,14 @@ def test_transformer_xl_trains_and_writes(text: Path, refused: Refused, capsys: 
     output = capsys.readouterr()
     assert output.out.startswith("the cat sees the moon.") and "note" not in output.err
     refused(["generate", "--run", folder, "--stride", "4"], "this model has a memory instead")
-    refused(["export", folder, "--run", folder], "transformers has no transformer-xl model")
+    refused(["export", folder, "--run", folder], "transformers has no transformer-xl")
 
 
 def test_settings_that_do_not_fit(text: Path, refused: Refused) -> None:
     command = ["train", "--input", str(text), "--run", str(text.parent / "run"), *SIZES, "--steps", "9"]
-    refused([*command, "--memory", "8"], "memory is 8: only transformer-xl has one")
+    refused([*command, "--memory", "8"], "memory is 8, but only transformer-xl has a memory")
     recurrent = [*command, "--model", "transformer-xl"]
-    refused([*recurrent, "--ranks", "2", "--accumulate", "2"], "an update passes its memory to the next")
+    refused([*recurrent, "--ranks", "2", "--accumulate", "2"], "each update passes its memory to the next")
     refused([*recurrent, "--batch", "500"], "is too short for 500 rows of 8 tokens: give a longer text")
 
 

@@ -60,7 +60,7 @@ def test_files_that_are_not_text(tmp_path: Path) -> None:
     for content, message in (
         (b"", "is empty"),
         (b"abc", "has 3 characters: too few"),
-        (b"abc\xff", "is not text in UTF-8 .byte 0xff at 3.. .*--tokenizer bytes"),
+        (b"abc\xff", "is not UTF-8 text .byte 0xff at 3.. .*--tokenizer bytes"),
     ):
         path.write_bytes(content)
         raises(ValueError, message, lambda: text.read(DataSettings(str(path))))
@@ -156,7 +156,7 @@ def test_bytes_need_not_be_text() -> None:
 
 def test_characters_outside_the_vocabulary() -> None:
     for unknown, message in (
-        ("aé", "never seen 'é': its vocabulary is the 3 characters"),
+        ("aé", "never seen 'é': its vocabulary has only the 3 characters"),
         ("\udc80", r"never seen '\\udc80'"),
         ("€" * 99, "'€'"),
         ("0123456789xyz", "'0123456789' and others: "),
@@ -185,7 +185,7 @@ def test_invalid_descriptions() -> None:
     sound = json.loads(learned("subwords").library().to_str())
     slow = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
     for changed in ({"pre_tokenizer": slow}, {"normalizer": {"type": "NFC"}}, {"decoder": None}):
-        with pytest.raises(ValueError, match="not byte-pair encoding over bytes"):
+        with pytest.raises(ValueError, match="not byte-level BPE"):
             tokens.from_dict({"kind": "subwords", "json": json.dumps({**sound, **changed})})
 
 

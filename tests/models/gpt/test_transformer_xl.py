@@ -184,8 +184,8 @@ def test_bad_sizes() -> None:
         ({"heads": 3}, r"d_model \(8\) must be a multiple of heads \(3\)"),
         ({"d_model": 9, "heads": 3}, r"d_model \(9\) must be even"),
         ({"memory": 0}, "memory must be at least 1, not 0"),
-        ({"dropout": 1.5}, r"dropout has to be between 0 and 1, not 1\.5"),
-        ({"activation": "elu"}, "activation is one of relu, gelu, gelu_tanh, not 'elu'"),
+        ({"dropout": 1.5}, r"dropout must be between 0 and 1, not 1\.5"),
+        ({"activation": "elu"}, "activation must be one of relu, gelu, gelu_tanh, not 'elu'"),
     ):
         with pytest.raises(ValueError, match=message):
             Config(V, **{**SIZES, **changes})

@@ -224,7 +224,7 @@ def test_invalid_notes_and_tempos(tmp_path: Path) -> None:
         ({"notes": [fine._replace(track=10**9)]}, "32,000 tracks"),
         ({"notes": [fine], "tempo": 0}, "tempo must be 4 to 1000"),
         ({"notes": [fine], "tempo": float("nan")}, "tempo"),
-        ({"notes": [fine, Note(60, 80, 86_000.0, 86_001.0)], "tempo": 400}, "nothing begins or ends"),
+        ({"notes": [fine, Note(60, 80, 86_000.0, 86_001.0)], "tempo": 400}, "no note begins or ends"),
     ]
     for arguments, message in wrong:
         raises(ValueError, message, partial(write_midi, path, **arguments))
@@ -247,9 +247,9 @@ DAMAGED: list[tuple[bytes, str]] = [
     (midi(track((0, b"\x40\x40"))), "damaged: running status"),
     (midi(track((0, on(60)), (9, b"\xff\x51\x02\0\0"))), "damaged: "),
     (midi(track((0, tempo(0)), (0, on(60)))), "tempo of 0"),
-    (midi(track((0, on(60))), kind=3), "of type 3: only types 0 and 1"),
+    (midi(track((0, on(60))), kind=3), "has type 3, but only types 0 and 1"),
     (midi(track((0, on(60))), division=0), "time division is 0"),
-    (midi(track((0, on(60))), kind=2), "of type 2"),
+    (midi(track((0, on(60))), kind=2), "has type 2"),
     (midi(track((0, on(60))), division=0xE728), "SMPTE frames are not supported"),
     (midi(track(*[(0x0FFFFFFF, on(60)), (5, off(60))] * 100)), "after 2.8e.05 s: the limit is 24 hours"),
     (midi(track((1 << 60, on(60)))), "damaged: .* ticks"),

@@ -75,7 +75,7 @@ def test_other_files_are_skipped(performances: Path, tmp_path: Path, capsys: pyt
     write_midi(tmp_path / "empty.mid", [])
     assert len(performance_of(tmp_path).train) == 1
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2 and all(line.startswith("note: left out: ") for line in lines)
+    assert len(lines) == 2 and all(line.startswith("note: skipped: ") for line in lines)
 
 
 def test_files_that_are_not_music(tmp_path: Path) -> None:

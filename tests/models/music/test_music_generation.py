@@ -80,7 +80,7 @@ def test_a_motif_is_the_beginning(run: Path, four_voices: Path, tmp_path: Path) 
 def test_a_pianists_motif_is_the_beginning(piano: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     motif, output = write_midi(tmp_path / "motif.mid", scale(60)), tmp_path / "a.mid"
     assert cli.main(music_of(piano, output, "--seed-file", str(motif), "--seconds", "2")) == 0
-    assert "note: the motif has" in capsys.readouterr().err  # it is longer than the context
+    assert "note: of the motif's" in capsys.readouterr().err  # it is longer than the context
     inputs, outputs = read_midi(motif).notes, read_midi(output).notes
     assert [(n.pitch, n.velocity) for n in outputs[:40]] == [(n.pitch, n.velocity) for n in inputs]
     np.testing.assert_allclose([n[2:4] for n in outputs[:40]], [n[2:4] for n in inputs], atol=0.006)
@@ -120,8 +120,8 @@ def test_motifs_without_music(run: Path, piano: Path, tmp_path: Path, refused: R
     refused(music_of(run, tmp_path / "a.mid", "--seed-file", str(tmp_path / "text.mid")), "text.mid is not a MIDI file")
     refused(music_of(run, tmp_path / "a.mid", "--seed-file", str(tmp_path / "empty.mid")), "empty.mid has no notes")
     late = ("--seed-file", str(tmp_path / "late.mid"), "--seed-seconds", "2")
-    refused(music_of(piano, tmp_path / "a.mid", *late), "late.mid has no note in its first 2 s")
-    refused(music_of(piano, tmp_path / "a.mid", "--tempo", "90"), "--tempo is for chorales")
+    refused(music_of(piano, tmp_path / "a.mid", *late), "late.mid has no notes in its first 2 s")
+    refused(music_of(piano, tmp_path / "a.mid", "--tempo", "90"), "--tempo is only for chorales")
 
 
 TOKENS, VOICES = 3, 2  # a small language: a melody and one voice below it

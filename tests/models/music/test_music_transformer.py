@@ -102,10 +102,10 @@ def test_bad_sizes() -> None:
         ({"d_model": 9, "heads": 3, "attention": "absolute"}, r"d_model \(9\) must be even"),
         ({"cycle": 0}, "cycle must be at least 1, not 0"),
         ({"distances": 0}, "distances must be at least 1, not 0"),
-        ({"dropout": 1.5}, r"dropout has to be between 0 and 1, not 1\.5"),
-        ({"attention": "sparse"}, "attention is one of relative, absolute, not 'sparse'"),
+        ({"dropout": 1.5}, r"dropout must be between 0 and 1, not 1\.5"),
+        ({"attention": "sparse"}, "attention must be one of relative, absolute, not 'sparse'"),
     ):
         with pytest.raises(ValueError, match=message):
             Config(V, **{**SIZES, **changes})
-    with pytest.raises(ValueError, match="33 tokens are more than the 32 that the model sees at once"):
+    with pytest.raises(ValueError, match="33 tokens do not fit in the 32 that the model sees at once"):
         small()(text(1, 33))

@@ -61,20 +61,20 @@ def test_a_finished_run_trains_longer_and_answers_at_once(
     folder = tmp_path / "run"
     assert cli.main(arguments(chorales, folder, steps=12)) == 0
     assert cli.main(["train", "--run", str(folder), "--steps", "14"]) == 0
-    assert f"{folder} resumes from step 12 of 14, no longer of 12; its learning rate, " in capsys.readouterr().err
+    assert f"{folder} resumes from step 12 of 14 (previously 12); its learning rate " in capsys.readouterr().err
     monkeypatch.setattr(run, "build", None)
     assert cli.main(["train", "--run", str(folder)]) == 0
     output = capsys.readouterr()
-    assert "after 14 updates\nfull validation: loss" in output.out and "holds a finished training" in output.err
+    assert "after 14 updates\nfull validation: loss" in output.out and "holds a finished run" in output.err
 
 
 def test_invalid_sizes(chorales: Path, tmp_path: Path, refused: Refused) -> None:
     for options, message in (
         (("--heads", "3"), "must be a multiple of heads"),
-        (("--window", "64"), "window .64. is more than the model sees"),
+        (("--window", "64"), "window .64. must not exceed context"),
         (("--context", "40"), "context is 40, but must be a multiple of 32"),
         (("--window", "16"), "window is 16, but must be a multiple of 32"),
-        (("--preset", "huge"), "no preset 'huge'; there are chorales"),
+        (("--preset", "huge"), "unknown preset 'huge'; choose from chorales"),
         (("--kind", "songs"), "kind is 'songs'"),
     ):
         refused(arguments(chorales, tmp_path / "run", *options), message)
@@ -86,9 +86,9 @@ def test_without_performances_the_error_says_where_it_looked(
 ) -> None:
     monkeypatch.setenv("MINIGRAD_DATA", str(tmp_path))
     piano = ["train", "--preset", "piano", "--ranks", "1", "--run", str(tmp_path / "run")]
-    refused(piano, "there is no midi in .*Fetch it: .* data maestro.*--data PATH")
+    refused(piano, "there is no midi in .*Download it: .* data maestro.*--data PATH")
     monkeypatch.delenv("MINIGRAD_DATA")
-    refused(piano, "there is no midi here, as MINIGRAD_DATA names no folder")
+    refused(piano, "there is no midi here, as MINIGRAD_DATA is not set to a folder")
 
 
 def test_without_data_it_learns_the_shipped_chorales(
@@ -160,7 +160,7 @@ def test_files_without_music(tmp_path: Path, refused: Refused) -> None:
     write_midi(tmp_path / "empty.mid", [])
     refused(["roll", str(tmp_path / "text.mid")], "text.mid is not a MIDI file")
     refused(["roll", str(tmp_path / "none.mid")], "none.mid")
-    refused(["roll", str(tmp_path / "empty.mid")], "there is no note to draw in empty.mid")
+    refused(["roll", str(tmp_path / "empty.mid")], "there are no notes to draw in empty.mid")
 
 
 def test_a_roll_is_saved(four_voices: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,7 +203,7 @@ def test_parts_and_files(run: Path, four_voices: Path, refused: Refused) -> None
     assert evaluate(run, files=[str(four_voices)])["tokens"] == 4 * 24
     assert evaluate(run, files=str(four_voices))["pieces"] == 1
     assert evaluate(run, stride=16)["loss"] == evaluate(run)["loss"] != evaluate(run, stride=32)["loss"]
-    refused([*where, "--window", "64"], "--window 64: the model sees 32")
+    refused([*where, "--window", "64"], "--window 64 is more than the 32 tokens that")
     refused([*where, "--window", "16", "--stride", "32"], "--stride 32 is more than the window")
-    refused([*where, "--stride", "3"], "begin at multiples of 16")
+    refused([*where, "--stride", "3"], "is not a multiple of 16")
     refused([*where, "--data", "none.mid"], "none.mid")

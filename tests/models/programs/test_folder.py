@@ -42,9 +42,9 @@ def test_only_models_of_the_same_program_are_suggested() -> None:
     for name in ("verne", "austen"):
         run_of(GPT, name, tokenizer={})
     run_of(GPT, "unreadable", unknown=1)
-    there = "There are: runs/austen, runs/verne. Choose one with --run, or train first"
+    there = "Existing runs: runs/austen, runs/verne. Choose one with --run, or train first"
     assert refusal(GPT) == f"there is no model in runs/none. {there}: minigrad gpt train"
-    assert "There are: runs/bach. Choose" in refusal(MUSIC)
+    assert "Existing runs: runs/bach. Choose" in refusal(MUSIC)
 
 
 def test_the_command_that_resumes(monkeypatch: pytest.MonkeyPatch) -> None:

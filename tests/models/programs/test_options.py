@@ -14,18 +14,18 @@ def test_whole_numbers() -> None:
     within = {"0": 0, "-3": -3, "007": 7, "12": 12}
     assert {text: whole(-3, 12)(text) for text in within} == within
     for text in ("-4", "13", "", "1.5", "1e3", "١٢", "²", "9" * 5000, "--1", "1_0", " 1"):
-        with pytest.raises(ArgumentTypeError, match=r"a whole number from -3 to 12 is needed, not '"):
+        with pytest.raises(ArgumentTypeError, match=r"expected a whole number from -3 to 12, not '"):
             whole(-3, 12)(text)
     assert whole()("123456789012") == 123_456_789_012
-    raises(ArgumentTypeError, "a whole number from 1 on is needed, not '0'", lambda: whole()("0"))
+    raises(ArgumentTypeError, "expected a whole number of at least 1, not '0'", lambda: whole()("0"))
 
 
 def test_positive_numbers() -> None:
     assert [positive()("1e-3"), positive(0)("0"), positive(2)("2.5")] == [0.001, 0.0, 2.5]
     for text in ("0", "-1", "nan", "inf", "1,5", ""):
-        with pytest.raises(ArgumentTypeError, match="a number above 0 is needed, not '"):
+        with pytest.raises(ArgumentTypeError, match="expected a number above 0, not '"):
             positive()(text)
-    raises(ArgumentTypeError, "a number from 2 on is needed, not '1'", lambda: positive(2)("1"))
+    raises(ArgumentTypeError, "expected a number of at least 2, not '1'", lambda: positive(2)("1"))
 
 
 def test_a_device_is_checked_before_anything_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

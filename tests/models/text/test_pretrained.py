@@ -151,7 +151,7 @@ def test_damaged_files(tmp_path: Path) -> None:
         with pytest.raises(ValueError) as raised:
             read_tokenizer(folder)
         text = str(raised.value)
-        assert text.startswith(f"the tokenizer of {folder} is damaged: ") and message in text and len(text) < 400
+        assert text.startswith(f"the tokenizer in {folder} is damaged: ") and message in text and len(text) < 400
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch, bytes_folder: Path) -> None:

@@ -89,12 +89,12 @@ def test_a_single_sentence_is_one_sentence() -> None:
 
 
 def test_invalid_input_of_scores() -> None:
-    with pytest.raises(ValueError, match="3 translations and 2 references"):
+    with pytest.raises(ValueError, match="3 translations, but 2 references"):
         bleu(["a", "b", "c"], ["a", "b"])
     for score in (bleu, chrf, sentence_chrf):
         with pytest.raises(ValueError, match="no translations"):
             score([], [])
-    with pytest.raises(ValueError, match="1 translations and 3 references"):
+    with pytest.raises(ValueError, match="1 translations, but 3 references"):
         bleu("abc", ["a", "b", "c"])
     with pytest.raises(ValueError, match=r"no tokenizer 'moses'.*13a"):
         bleu(["a"], ["a"], tokenize="moses")

@@ -41,8 +41,8 @@ def test_a_text_of_one_segment_and_the_token_after_it() -> None:
     assert all(len(list(Segments(TEXT[:17], 3, 4).epoch(n))) == 1 for n in range(20))
     for rows, length, size, message in (
         (3, 4, 16, "a text of 16 tokens is too short for 3 rows of 4 tokens"),
-        (0, 4, 50, "0 rows of 4 tokens are not a batch"),
-        (3, 0, 50, "3 rows of 0 tokens are not a batch"),
+        (0, 4, 50, "not 0 rows of 4 tokens"),
+        (3, 0, 50, "not 3 rows of 0 tokens"),
     ):
         with pytest.raises(ValueError, match=message):
             Segments(TEXT[:size], rows, length)

@@ -69,7 +69,7 @@ def test_tokenizers_are_restored_from_their_description() -> None:
         assert again.encode(text) == t.encode(text) and len(again) == len(t)
     with pytest.raises(ValueError, match="unknown kind of tokenizer: 'x'"):
         tokenizer_from_dict({"kind": "x"})
-    with pytest.raises(ValueError, match="unknown way to split into words: 'x'"):
+    with pytest.raises(ValueError, match="unknown word-splitting scheme: 'x'"):
         tokenizer_from_dict({"kind": "words", "scheme": "x", "words": ["a"]})
 
 

@@ -44,7 +44,7 @@ def test_special_marks_in_texts_are_text() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="all of it is empty"):
+    with pytest.raises(ValueError, match="all texts are empty"):
         train_word_pieces(["", " \n"], 100)
     with pytest.raises(ValueError, match=r"too small for 5 special tokens and the \d+ characters of the texts"):
         train_word_pieces(TEXTS, 20)

@@ -55,4 +55,4 @@ def test_snapshots_that_the_checkpoint_does_not_name_are_ignored(tmp_path: Path)
 
 
 def test_invalid_snapshots(tmp_path: Path) -> None:
-    raises(FileNotFoundError, "holds no snapshots to average: set keep_snapshots", lambda: averaged_state(tmp_path))
+    raises(FileNotFoundError, "has no snapshots to average: set keep_snapshots", lambda: averaged_state(tmp_path))

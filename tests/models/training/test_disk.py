@@ -50,7 +50,7 @@ def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
                 trainer(folder).fit()
         reason = str(refused.value.strerror)
         assert "log.jsonl" in reason or re.search(
-            r"unharmed\. It takes 0\.0 MB, but [\d,.]+ MB are free: free more", reason
+            r"unharmed\. It needs 0\.0 MB, but only [\d,.]+ MB are free: free more", reason
         )
         assert "Errno" not in reason and reason.count("No space left") == 1
         if not first:
@@ -136,7 +136,7 @@ def test_a_damaged_foreign_or_missing_checkpoint_is_reported_and_kept(tmp_path: 
         refused(RuntimeError, r"last\.safetensors")
     for name in ("extra", "optimizer", "schedule"):
         write_checkpoint(last, {key: value for key, value in content.items() if key != name})
-        refused(RuntimeError, rf"last\.safetensors lacks {name}: a training cannot resume")
+        refused(RuntimeError, rf"last\.safetensors lacks {name}, so training cannot resume")
     minigrad.save({"program": "minigrad.training", "evil": Evil()}, last)  # a pickle
     refused(RuntimeError, "is damaged")
     last.write_bytes((tmp_path / "best.safetensors").read_bytes())
@@ -154,7 +154,7 @@ def test_another_configuration_is_refused(tmp_path: Path) -> None:
     before = everything(tmp_path)
     changed = {"width": 9, "data": {"seed": 1, "files": ("a", "c")}, "new": None}
     message = (
-        r"another configuration: accumulate \(3 there, 4 now\), "
+        r"a different configuration: accumulate \(3 there, 4 now\), "
         r"config\.data\.files \(\['a', 'b'\] there, \['a', 'c'\] now\), "
         r"config\.new \(missing there, None now\), config\.width \(8 there, 9 now\)"
     )

@@ -65,5 +65,5 @@ def test_the_norm_is_before_clipping_and_weights_must_be_positive() -> None:
     pending = update(model, optimizer, loss, [(x, y)], 1e-3, 1)
     clipped = np.sqrt(sum(float((p.grad**2).sum()) for p in model.parameters()))
     assert pending.check()[1] > 0.01 and clipped == pytest.approx(1e-3, rel=1e-2)
-    with pytest.raises(ValueError, match="in step 7 the loss has the weight 0"):
+    with pytest.raises(ValueError, match="in step 7 the loss has weight 0"):
         update(model, optimizer, lambda m, b: (loss(m, b)[0], 0.0), [(x, y)], None, 7)

@@ -59,9 +59,9 @@ def test_attention_is_shown_if_the_model_has_it(name: str, tmp_path: Path) -> No
 def test_files_with_inconsistent_configurations() -> None:
     rows: list[tuple[dict[str, Any], str]] = [
         ({"size": 3}, "its model has an unknown entry 'size'"),
-        ({"d_model": "8"}, "its model.d_model is '8', and should be of type int"),
-        ({"d_model": 80_000}, "its weights do not have the sizes of its model"),
-        ({"layers": 1000}, "its weights do not have the sizes of its model"),
+        ({"d_model": "8"}, "its model.d_model is '8', but should be of type int"),
+        ({"d_model": 80_000}, "its weights do not match the sizes of its model"),
+        ({"layers": 1000}, "its weights do not match the sizes of its model"),
         ({"vocabulary": 0}, "its model has no sizes"),
     ]
     for name in ARCHITECTURES:
@@ -71,12 +71,12 @@ def test_files_with_inconsistent_configurations() -> None:
                 restored(name, model.config.as_dict() | change, model.state_dict())
     gru = translator("gru").model
     raises(ValueError, "has an unknown entry", lambda: restored("transformer", gru.config.as_dict(), gru.state_dict()))
-    with pytest.raises(ValueError, match="its weights do not have the sizes"):
+    with pytest.raises(ValueError, match="its weights do not match the sizes"):
         restored("gru", gru.config.as_dict() | {"hidden": 80_000}, gru.state_dict())
 
 
 def test_a_model_too_large_for_the_machine() -> None:
     check_memory(10**6, "cpu")
     check_memory(10**15, "cuda")
-    with pytest.raises(ValueError, match="a model of 1,000,000,000,000,000 weights takes 14,901,161 GiB to train"):
+    with pytest.raises(ValueError, match="a model of 1,000,000,000,000,000 weights needs 14,901,161 GiB to train"):
         check_memory(10**15, "cpu")

@@ -134,11 +134,11 @@ def test_sentences_may_not_be_longer_than_the_models(name: str) -> None:
 
 def test_invalid_configurations() -> None:
     wrong: dict[str, tuple[Any, dict[str, Any]]] = {
-        "cell is one of rnn, lstm, gru, not 'gated'": (seq2seq, {"cell": "gated"}),
-        "attention is one of none, additive, multiplicative": (seq2seq, {"attention": "some"}),
-        "dropout has to be between 0 and 1, not 2": (seq2seq, {"dropout": 2}),
-        "kernel has to be an odd number of tokens, not 4": (conv_seq2seq, {"kernel": 4}),
-        "dropout has to be between 0 and 1, not -1": (conv_seq2seq, {"dropout": -1}),
+        "cell must be one of rnn, lstm, gru, not 'gated'": (seq2seq, {"cell": "gated"}),
+        "attention must be one of none, additive, multiplicative": (seq2seq, {"attention": "some"}),
+        "dropout must be between 0 and 1, not 2": (seq2seq, {"dropout": 2}),
+        "kernel must be an odd number of tokens, not 4": (conv_seq2seq, {"kernel": 4}),
+        "dropout must be between 0 and 1, not -1": (conv_seq2seq, {"dropout": -1}),
     }
     for message, (module, options) in wrong.items():
         with pytest.raises(ValueError, match=message):

@@ -96,4 +96,4 @@ def test_sizes_and_splits_that_do_not_exist() -> None:
     for size in (1001, -1):
         raises(ValueError, "size .* of 'test' is not between 0 and 1000", partial(load, "test", size))
     assert load(size=0) == [] and load(size=3) == corpus()["train"][:3]
-    raises(ValueError, "no split 'dev'; there are train, validation, test", lambda: load("dev"))
+    raises(ValueError, "unknown split 'dev'; choose from train, validation, test", lambda: load("dev"))

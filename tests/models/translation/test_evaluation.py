@@ -85,8 +85,8 @@ def test_the_text_shows_all_of_it() -> None:
 
 def test_invalid_input() -> None:
     raises(ValueError, "no translations", lambda: report([], [], []))
-    raises(ValueError, "2 sources and 1 references", lambda: report(["a", "b"], ["a"], ["a", "b"]))
-    raises(ValueError, "1 translations and 2 references", lambda: report(["a"], ["a", "b"], ["a", "b"]))
+    raises(ValueError, "2 sources, but 1 references", lambda: report(["a", "b"], ["a"], ["a", "b"]))
+    raises(ValueError, "1 translations, but 2 references", lambda: report(["a"], ["a", "b"], ["a", "b"]))
 
 
 def test_samples_show_the_reference_if_it_differs() -> None:

@@ -36,7 +36,7 @@ def test_given_settings_are_kept_and_others_are_derived(table: Path) -> None:
     assert (settings.training.steps, settings.model.layers, settings.data.tokenizer) == (30, 1, "words")
     assert 0 < settings.training.warm_up < 30 and settings.training.evaluate_every <= 30
     assert not settings.data.split_digits
-    with pytest.raises(FileNotFoundError, match="there is no"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         suited(given(table.with_name("none.tsv")))
 
 
@@ -77,27 +77,27 @@ def test_the_splits_and_the_new_words() -> None:
     parts, new, few = said(train=TRAIN, **held_out)
     assert parts == "153 pairs: 150 for training, 1 for validation, 2 for the test at the end"
     share = f"{2 / 7:.1%}"  # of a 7 b, a 777 uno, b
-    words = f"words that only held-out pairs have: {share} of the words to read and 0.0% of the words to write; "
-    assert new == words + "they are composed of pieces that it knows"
-    assert few.startswith("note: so few pairs teach a rule")
+    words = f"words that occur only in held-out pairs: {share} of the words to read and 0.0% of the words to write; "
+    assert new == words + "they are composed of known pieces"
+    assert few.startswith("note: so few pairs can teach a rule")
     assert "unknown to the model" in said("words", train=TRAIN, **held_out)[2]
 
 
 def test_advice_on_few_pairs() -> None:
     parts, few = said(train=TRAIN[:20])
     assert parts == "20 pairs, all for training: none is held out for a test"
-    assert few.startswith("note: the model will learn so few pairs by heart")
+    assert few.startswith("note: the model will memorise so few pairs")
     many = [(f"a {i % 9}", f"uno {i % 9}") for i in range(6000)]
     assert not [line for line in said(train=many) if "so few" in line]
 
 
 def test_characters_that_are_not_in_the_training_pairs() -> None:
     output = said(train=TRAIN, test=[("a ß ñ", "uno")])
-    assert output[1] == "note: only held-out pairs have ß, ñ, which the model cannot know"
+    assert output[1] == "note: only held-out pairs contain ß, ñ, which the model cannot learn"
 
 
 def test_duplicate_pairs() -> None:
     """Two duplicate pairs, and one sentence with two translations."""
     output = said(train=[*TRAIN, *TRAIN[:2], ("a, 9 b", "nove")])
-    assert output[1] == "note: another copy of 2 pairs was found; duplicates count twice"
+    assert output[1] == "note: found 2 duplicate pairs; each copy counts"
     assert output[2].startswith("note: 1 sentence with several translations")

@@ -46,9 +46,9 @@ def test_rotary_positions_encode_distances_and_order(device: str) -> None:
 def test_bad_sizes_and_sentences() -> None:
     wrong: dict[str, dict[str, Any]] = {
         r"d_model \(10\) must be even and a multiple of heads \(4\)": {"d_model": 10, "heads": 4},
-        "position_encoding is one of sinusoidal, rotary, not 'learned'": {"position_encoding": "learned"},
-        "heads of an even width, not 6 / 2": {"d_model": 6, "heads": 2, "position_encoding": "rotary"},
-        r"attention_dropout has to be between 0 and 1, not 1\.5": {"attention_dropout": 1.5},
+        "position_encoding must be one of sinusoidal, rotary, not 'learned'": {"position_encoding": "learned"},
+        "heads with an even width, not 6 / 2": {"d_model": 6, "heads": 2, "position_encoding": "rotary"},
+        r"attention_dropout must be between 0 and 1, not 1\.5": {"attention_dropout": 1.5},
     }
     for message, sizes in wrong.items():
         with pytest.raises(ValueError, match=message):

@@ -170,7 +170,7 @@ def test_the_same_command_resumes(table: Path, name: str, monkeypatch: pytest.Mo
 
 def test_a_finished_run_stays_and_another_seed_gives_another_model(table: Path, trained: list[str], say: Say) -> None:
     before = weights(table)
-    assert "holds a finished training" in say(*arguments(table, "--steps", "10")).err
+    assert "holds a finished run" in say(*arguments(table, "--steps", "10")).err
     assert same(before, weights(table))
     say(*arguments(table, "--steps", "10", "--seed", "4", "--fresh"))
     assert not same(before, weights(table))
@@ -180,7 +180,7 @@ def test_a_finished_run_trains_longer(table: Path, trained: list[str], say: Say,
     """Missing options are taken from the run."""
     run = ["train", "--run", str(table / "run")]
     streams = say(*run, "--steps", "14")
-    assert f"{table / 'run'} resumes from step 10 of 14, no longer of 10\n" in streams.err
+    assert f"{table / 'run'} resumes from step 10 of 14 (previously 10)\n" in streams.err
     assert saved_step(table) == 14 and "saved to" in streams.out
     fails("already has 14 steps, not 9", *run, "--steps", "9")
     fails("dropout (0.25 there, 0.5 now)", *run, "--steps", "20", "--dropout", "0.5")
@@ -198,7 +198,7 @@ def test_a_finished_run_answers_at_once(
         for words in (arguments(table, "--steps", "10"), ["train", "--run", str(table / "run")]):
             streams = say(*words)
             assert streams.out == f"saved to {table / 'run' / 'model.safetensors'}, after 10 updates\n{report}"
-            assert "holds a finished training; --steps N trains longer, --fresh starts over" in streams.err
+            assert "holds a finished run: --steps N trains it for longer, --fresh starts over" in streams.err
     assert re.search(r"test: \d+ of 20 translated exactly", report) and "to translate:" in report
     assert "validation:" in say(*arguments(table, "--steps", "10", "--beam", "1")).out
     (table / "run" / "report.txt").unlink()
@@ -213,7 +213,7 @@ def test_a_full_disk_is_a_one_line_error(table: Path, say: Say, monkeypatch: pyt
     monkeypatch.setattr(safetensors_file, "parts", full)
     error = say(*arguments(table, "--steps", "10"), status=1).err
     last = table / "run" / "last.safetensors"
-    assert f"error: cannot save {last}: No space left on device. Earlier checkpoints are unharmed. It takes" in error
+    assert f"error: cannot save {last}: No space left on device. Earlier checkpoints are unharmed. It needs" in error
     assert error.endswith(" MB are free: free more, and train again\n") and error.count("No space") == 1
     assert "Errno" not in error
 
@@ -228,9 +228,9 @@ def test_it_starts_from_a_run(table: Path, trained: list[str], say: Say, fails: 
     before, after = (Translator.load(table / name) for name in ("run", "new"))
     assert same(after.model.state_dict(), read_checkpoint(table / "run" / "model.safetensors")["model"])
     assert after.tokenizers.as_dict() == before.tokenizers.as_dict() and after.settings.model.d_model == 16
-    fails("--layers 3: the model in", *command, "--layers", "3", "--fresh")
+    fails("--layers 3, but the model in", *command, "--layers", "3", "--fresh")
     shutil.rmtree(table / "run")
-    assert "holds a finished training" in say(*command).err  # it does not need the first run
+    assert "holds a finished run" in say(*command).err  # it does not need the first run
 
 
 def saved_step(table: Path) -> int:
@@ -394,14 +394,14 @@ def test_minimum_bayes_risk_chooses_from_the_beam(table: Path, trained: list[str
     assert [t.text for t in likeliest] != [t.text for t in least_risks]  # otherwise the test shows nothing
     printed = say("translate", *SENTENCES, "--beam", "6", "--mbr", "2", *trained).out
     assert printed.splitlines() == [t.text for t in least_risks]
-    fails("mbr is -1.0, and should be from 0", "translate", "one", "--mbr", "-1", *trained)
+    fails("mbr is -1.0, but should be from 0", "translate", "one", "--mbr", "-1", *trained)
 
 
 def test_a_beam_of_one_has_nothing_to_choose_from(trained: list[str], say: Say) -> None:
     for option in ("mbr", "length-penalty"):
         for value, beam, status in (("0.5", "2", 0), ("0", "1", 0), ("0.5", "1", 1)):
             err = say("translate", "one cat", f"--{option}", value, "--beam", beam, *trained, status=status).err
-        assert f"{option.replace('-', '_')} selects among the texts of a beam" in err
+        assert f"{option.replace('-', '_')} selects among the translations in a beam" in err
 
 
 def test_attention_and_graph_of_a_translation(table: Path, trained: list[str], say: Say) -> None:
@@ -428,7 +428,7 @@ def test_evaluate(table: Path, trained: list[str], say: Say, fails: Say) -> None
     report = json.loads((table / "report.json").read_text(encoding="utf-8"))
     assert report["sentences"] == 20 == len(report["translations"]) and len(report["worst"]) == 2
     (table / "test.en").unlink()
-    fails("holds no test.en with a test.it", "evaluate", "--data", str(table), *trained)
+    fails("has no test.en with a test.it", "evaluate", "--data", str(table), *trained)
     source, target = str(table / "val.en"), str(table / "val.it")
     assert "20 sentences" in say("evaluate", "--data", source, target, *trained).out
     (table / "val.it").rename(table / "val.zh")
@@ -440,7 +440,7 @@ def test_bad_sentences(table: Path, trained: list[str], fails: Say, monkeypatch:
     long = Translator.load(table / "run")
     long.model.config.positions = 20  # translating a thousand tokens takes long
     (translation,) = long.translate(["one " * 3000], beam=1)
-    assert "the sentence has 3,000 tokens; only the first 19 are translated" in translation.notes
+    assert "the sentence has 3,000 tokens, but only the first 19 are translated" in translation.notes
     (translation,) = long.translate(["猫が好きです ☃ <b>one</b>"], beam=1)
     assert "the model has never seen" in translation.notes[0]
     rows = [
@@ -482,7 +482,7 @@ def test_a_run_of_other_settings_or_text(table: Path, trained: list[str], fails:
 def test_bad_corpora(tmp_path: Path, fails: Say) -> None:
     rows = [
         (b"", b"", "no sentence pairs"),
-        (b"a\nb\n", b"a\n", "has 2 lines and"),
+        (b"a\nb\n", b"a\n", "has 2 lines, but"),
         (b"a\n\n", b"\nb\n", "no sentence pairs"),
         (b"caff\xe8\n", b"b\n", "line 1: not UTF-8"),
         (b"a\nb\n", b"a\nb\0\n", "b, line 2: not text (NUL"),
@@ -494,7 +494,7 @@ def test_bad_corpora(tmp_path: Path, fails: Say) -> None:
         (tmp_path / "a").write_bytes(source)
         (tmp_path / "b").write_bytes(target)
         fails(message, *command, str(tmp_path / "a"), str(tmp_path / "b"))
-    fails("there is no", *command, str(tmp_path / "missing"))
+    fails("does not exist", *command, str(tmp_path / "missing"))
 
 
 def test_options(
@@ -511,7 +511,7 @@ def test_options(
     rows = [
         ("'gpu' is not a device", arguments(table, "--device", "gpu")),
         ("steps is 0", ["train", "--steps", "0"]),
-        ("Give --data DIR", ["train", "--preset", "multi30k", "--ranks", "1"]),
+        ("give --data a folder", ["train", "--preset", "multi30k", "--ranks", "1"]),
         ("none.toml", ["train", "--config", str(table / "none.toml")]),
         (str(table / "train.en"), arguments(table, "--run", str(table / "train.en" / "run"))),
     ]

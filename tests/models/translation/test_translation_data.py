@@ -76,7 +76,7 @@ def test_only_the_first_pairs(tmp_path: Path, table: bool) -> None:
     assert list(few["train"].target) == list(whole["train"].target)[:7] and few["train"].skipped == 1
     for split in ("validation", "test"):
         assert list(few[split].source) == list(whole[split].source) != []
-    with pytest.raises(ValueError, match="which sentence pairs"):
+    with pytest.raises(ValueError, match="no sentence pairs"):
         data.read(Settings().data)
     many = data.read(settings.changed({"pairs": 10**6}).data)
     assert list(many["train"].source) == list(whole["train"].source)

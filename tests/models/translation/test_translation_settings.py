@@ -55,15 +55,15 @@ def test_invalid_settings_are_reported(tmp_path: Path) -> None:
     rows = [
         ("[training]\nstepz = 3", r"no setting 'stepz'; do you mean 'steps' in \[training\]\?"),
         ("[model]\nsteps = 3", r"\[model\] has no setting 'steps'; do you mean 'steps' in \[training\]\?"),
-        ("[traning]\nsteps = 3", r"no section \[traning\]; there are data, model, training, decoding"),
-        ("steps = 3", r"no section \[steps\]"),
-        ("[model]\nlayers = 2.0", "layers is 2.0, and should be of type int"),
-        ("[model]\nnorm_first = 1", "norm_first is 1, and should be of type bool"),
-        ("[data]\ndata = 'a'", "data is 'a', and should be of type list of strings"),
-        ("[data]\nvocabulary = 1000000000", r"vocabulary is 1000000000, and should be from 1 to 1e\+06"),
-        ("[model]\ndropout = 1.5", "dropout is 1.5, and should be from 0 to 0.999999"),
+        ("[traning]\nsteps = 3", r"unknown section \[traning\]; choose from data, model, training, decoding"),
+        ("steps = 3", r"unknown section \[steps\]"),
+        ("[model]\nlayers = 2.0", "layers is 2.0, but should be of type int"),
+        ("[model]\nnorm_first = 1", "norm_first is 1, but should be of type bool"),
+        ("[data]\ndata = 'a'", "data is 'a', but should be of type list of strings"),
+        ("[data]\nvocabulary = 1000000000", r"vocabulary is 1000000000, but should be from 1 to 1e\+06"),
+        ("[model]\ndropout = 1.5", "dropout is 1.5, but should be from 0 to 0.999999"),
         ("[model]\nd_model = 30", r"d_model \(30\) must be even and a multiple of heads"),
-        ("[training]\nschedule = 'up'", "schedule is 'up', and should be one of: inverse_sqrt"),
+        ("[training]\nschedule = 'up'", "schedule is 'up', but should be one of: inverse_sqrt"),
         ("[data]\ntokenizer = 'words'\njoint = false", "needs tokenizer = 'subwords'"),
         ("[model", "is not TOML"),
         ("[training]\nlearning_rate = nan", "learning_rate is nan"),
@@ -73,7 +73,9 @@ def test_invalid_settings_are_reported(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=message) as error:
             settings.read(path)
         assert str(path) in str(error.value)
-    raises(ValueError, "no preset 'huge'; there are base, multi30k, multi30k-gru, toy", lambda: settings.preset("huge"))
+    raises(
+        ValueError, "unknown preset 'huge'; choose from base, multi30k, multi30k-gru", lambda: settings.preset("huge")
+    )
 
 
 def test_a_string_instead_of_a_list_is_refused() -> None:
@@ -85,7 +87,7 @@ def test_numbers_have_limits_and_free_settings_may_change_when_resuming() -> Non
     numbers = [name for name, (_, kind, _) in Settings.fields().items() if kind in (int, float) and name != "seed"]
     assert len(numbers) > 30 and set(FIELDS) >= FREE
     for name in numbers:
-        with pytest.raises(ValueError, match=rf"^{name} is 1000000000000000000, and should be from"):
+        with pytest.raises(ValueError, match=rf"^{name} is 1000000000000000000, but should be from"):
             Settings().changed({name: 10**18})
     start = Settings()
     assert start.fixed() == start.changed({"device": "cuda", "minutes": 3.0, "beam": 2}).fixed()
@@ -115,7 +117,7 @@ def test_small_corpora_have_suitable_settings(tmp_path: Path) -> None:
     options = parser().parse_args(["train", "--data", str(table)])
     assert cli.run_folder(options, fitted).as_posix() == "runs/pairs"
     assert fitted == suited(values) and fitted.training.steps < Settings().training.steps
-    raises(FileNotFoundError, "there is no", lambda: given("--data", str(tmp_path / "none.tsv")))
+    raises(FileNotFoundError, "does not exist", lambda: given("--data", str(tmp_path / "none.tsv")))
 
 
 def test_every_setting_is_an_option(tmp_path: Path) -> None:

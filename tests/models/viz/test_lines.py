@@ -84,5 +84,5 @@ def test_a_name_is_escaped(name: str) -> None:
 def test_sizes_and_invalid_arguments() -> None:
     assert size(draw("T", "x", "y", [curve("n" * 300, [1, 2])], width=400))[0] == pytest.approx(400, abs=1)
     draw("T", "x", "y", [curve("empty", []), curve("constant", [5, 5])])
-    raises(ValueError, "there is no curve", partial(draw, "T", "x", "y", []))
-    raises(ValueError, "a width of 150 has no space", partial(draw, "T", "x", "y", [curve("n", [1, 2])], width=150))
+    raises(ValueError, "there are no curves", partial(draw, "T", "x", "y", []))
+    raises(ValueError, "a width of 150 leaves no room", partial(draw, "T", "x", "y", [curve("n", [1, 2])], width=150))

@@ -146,7 +146,7 @@ def test_labels_and_texts() -> None:
     model = gpt2()
     assert logit_lens(model, [1, 2]).tokens == ("1", "2")
     assert logit_lens(model, [1, 2], lambda i: f" {i}\n").tokens == ("·1↵", "·2↵")
-    raises(TypeError, "a text needs a tokenizer", lambda: logit_lens(model, "ab"))
+    raises(TypeError, "the model has no tokenizer for a text", lambda: logit_lens(model, "ab"))
     model.tokenizer = Letters()
     view = logit_lens(model, "abc")
     assert view.tokens == ("a", "b", "c") and view.targets.tolist() == [1, 2, -1]
@@ -157,7 +157,7 @@ def test_the_model_is_unchanged() -> None:
     model = gpt2().train()
     model.norm.weight.requires_grad_(False)
     assert repr(logit_lens(model, TOKENS)).startswith("<logit lens of 3 layers, 7 tokens; .save('x.html'), .svg()")
-    raises(ValueError, "13 tokens are more than the 12", lambda: logit_lens(model, [1] * 13))
+    raises(ValueError, "13 tokens do not fit in the 12", lambda: logit_lens(model, [1] * 13))
     assert all(module.training for module in model.modules())
     assert [p.requires_grad for p in (model.norm.weight, model.norm.bias)] == [False, True]
     assert all(p.grad is None for p in model.parameters())
@@ -173,8 +173,8 @@ def test_bad_arguments() -> None:
         ([1, 2], {"sentence": 1}, "there is no sentence 1: the batch has 1"),
         ([1, 2], {"targets": [1]}, r"targets must be ids of the tokens' shape \(1, 2\), not int64 \(1,\)"),
         ([1, 2], {"targets": [1, 23]}, "token 23 is not in the vocabulary of 23"),
-        ([1, 2], {"mask": mg.tensor([True, False])}, r"the mask has the shape \(2,\)"),
-        ([1, 2], {"mask": mg.tensor([[False, False]])}, "the mask leaves no token"),
+        ([1, 2], {"mask": mg.tensor([True, False])}, r"the mask has shape \(2,\)"),
+        ([1, 2], {"mask": mg.tensor([[False, False]])}, "the mask excludes all tokens"),
     ]:
         with pytest.raises(ValueError, match=message):
             logit_lens(gpt2(), tokens, **options)  # type: ignore[arg-type]
@@ -210,7 +210,7 @@ def test_the_picture_has_the_likeliest_token_of_each_cell() -> None:
         for position in range(7):
             assert view.top(row, position, 1)[0][0][:6] in {name[:6] for name in cells}
     for part in ((3, 3), (0, 8), (7,)):
-        raises(ValueError, r"there is no position 7|are not in the text: there are 7", partial(view.svg, *part))
+        raises(ValueError, r"there is no position 7|are not in the text, which has 7", partial(view.svg, *part))
     assert len(re.findall("<rect", view.svg(2, 4))) == 1 + 4 * 2  # the background and the cells
 
 

@@ -68,20 +68,20 @@ def test_a_path_a_song_and_a_list_of_notes(tmp_path: Path) -> None:
     raises(ValueError, r"text\.mid", lambda: piano_roll(tmp_path / "text.mid"))
     raises(FileNotFoundError, None, lambda: piano_roll(tmp_path / "none.mid"))
     empty = write_midi(tmp_path / "empty.mid", [])
-    raises(ValueError, r"there is no note to draw in empty\.mid", lambda: piano_roll(empty))
+    raises(ValueError, r"there are no notes to draw in empty\.mid", lambda: piano_roll(empty))
 
 
 def test_invalid_notes() -> None:
-    for note, rule in [((128, 64, 0.0, 1.0), "pitches are"), (Note(60, 64, 0.0, np.inf), "it lasts from 0.0 to inf")]:
+    for note, rule in [((128, 64, 0.0, 1.0), "pitches must"), (Note(60, 64, 0.0, np.inf), "it lasts from 0.0 to inf")]:
         raises(ValueError, f"note 1 of 2: {rule}", partial(piano_roll, [TUNE[0], note]))
 
 
 def test_invalid_music_is_refused() -> None:
     for music in (None, 3, [1, 2], ["ab"], [(1, 2)], [object()]):
-        with pytest.raises(TypeError, match="music must be the path of a MIDI file, a Song or a list of Notes, not"):
+        with pytest.raises(TypeError, match="music must be the path to a MIDI file, a Song or a list of Notes, not"):
             piano_roll(music)  # type: ignore[arg-type]
     for empty in ([], (), Song(())):
-        raises(ValueError, "there is no note to draw", partial(piano_roll, empty))
+        raises(ValueError, "there are no notes to draw", partial(piano_roll, empty))
     for tempo in (0, -1, np.nan, np.inf):
         raises(ValueError, "tempo must be a positive number", partial(piano_roll, TUNE, tempo=tempo))
 

@@ -93,19 +93,19 @@ def test_other_loggers_entries() -> None:
 def test_invalid_runs(tmp_path: Path) -> None:
     layers = nn.Sequential(nn.Linear(1, 1))
     for what in (7, torch.ones(2), torch.ones(()), layers, nn.ModuleList([layers])):
-        raises(TypeError, "a run is a folder, a log file or a list of entries, not a ", partial(training, what))
+        raises(TypeError, "a run must be a folder, a log file or a list of entries, not a ", partial(training, what))
     for entries, message in [
-        ([{"step": 1, "loss": 1}, [3]], "run 1, line 2, is not an entry of a log: a list"),
-        ([{"step": 1, "loss": 1}, {"loss": 2}], "line 2, has no step, but others do"),
-        ([{"step": 1, "loss": {str(i): 0.5 for i in range(2_000)}}], "line 1, is the log of more than 1,000 quant"),
+        ([{"step": 1, "loss": 1}, [3]], "run 1, line 2, is not a log entry: a list"),
+        ([{"step": 1, "loss": 1}, {"loss": 2}], "line 2, has no step, but other lines do"),
+        ([{"step": 1, "loss": {str(i): 0.5 for i in range(2_000)}}], "line 1, exceeds the limit of 1,000 quant"),
     ]:
         raises(ValueError, message, partial(training, entries))
-    raises(FileNotFoundError, r"holds no log\.jsonl", lambda: training(tmp_path))
-    raises(FileNotFoundError, "is not the folder or the log of a run", lambda: training(tmp_path / "nothing"))
+    raises(FileNotFoundError, r"has no log\.jsonl", lambda: training(tmp_path))
+    raises(FileNotFoundError, "is not a run folder or a log", lambda: training(tmp_path / "nothing"))
     for line, message in (("not JSON", "is not JSON"), ("[" * 100_000 + "]" * 100_000, "")):
         (tmp_path / "log.jsonl").write_text(f'{{"step": 1}}\n{line}\n')
         raises(ValueError, rf"log.jsonl, line 2.*{message}", lambda: training(tmp_path))
-    raises(ValueError, "there is no run", training)
+    raises(ValueError, "there are no runs", training)
     raises(ValueError, "there are 1 runs, but 2 names", lambda: training([], names=["a", "b"]))
     raises(ValueError, "names must be a list of texts, not one text: 'own'", lambda: training([], names="own"))
 
@@ -215,7 +215,7 @@ def test_a_function_of_checkpoints(tmp_path: Path) -> None:
     assert training(LOG, snapshots={"none": {}, "one": {1: "<svg/>"}}).tracks[0].name == "one"
     alone = [training(LOG, folder, snapshots=picture).tracks[i].run for i in (0, 1)]
     assert alone == [1, 1]  # the second run's steps
-    raises(ValueError, "needs a run's folder", lambda: training(LOG, snapshots=picture))
+    raises(ValueError, "needs a run folder", lambda: training(LOG, snapshots=picture))
     (folder / "snapshots" / "000000003.safetensors").write_bytes(b"nothing")
     with pytest.warns(UserWarning, match="left out of the picture: the checkpoint .*000000003"):
         assert training(folder).tracks[0].steps == [1]
@@ -225,7 +225,7 @@ def test_invalid_pictures() -> None:
     for snapshots, error, message in [
         ([1], TypeError, "a mapping from steps to pictures, or a function"),
         ({1.5: "<svg/>"}, TypeError, "a step must be an integer, not 1.5"),
-        ({1: "<script>"}, ValueError, "snapshots, step 1: a text must be an SVG"),
+        ({1: "<script>"}, ValueError, "snapshots, step 1: a string must be an SVG"),
         ({1: 3}, TypeError, "snapshots, step 1: a picture must be the text of an SVG"),
         ({1: np.ones((3, 3))}, TypeError, "snapshots, step 1: a picture must be the text of an SVG"),
         ({"a": 3}, TypeError, "a must be a mapping from steps to pictures, or a function"),
@@ -381,7 +381,7 @@ def test_a_quantity_is_a_vector_picture() -> None:
     assert {"step", "loss", "first", "first, evaluation"} <= texts
     assert sum(len(group) for group in picture.iter() if group.get("class", "").startswith("mark-line role-mark")) == 3
     assert "bleu" in view.svg("bleu", log=True)
-    raises(ValueError, "there is no chart 'los': there are loss, ", lambda: view.svg("los"))
+    raises(ValueError, "there is no chart 'los'; choose from: loss, ", lambda: view.svg("los"))
     empty = training([])
-    raises(ValueError, "there is no chart '': there are none", empty.svg)
+    raises(ValueError, "there is no chart ''; choose from: none", empty.svg)
     assert "image/svg+xml" not in empty._repr_mimebundle_()

@@ -82,7 +82,7 @@ def _() -> None:
     for name in ("looks.html", "looks.svg"):
         assert f"wrote {name}" in command("minigrad", "viz", MODEL, "21", "--output", name)
     assert "give a sentence" in one_line(command("minigrad", "viz", MODEL, status=1))
-    assert "there is no nowhere" in one_line(command("minigrad", "viz", "nowhere", status=1))
+    assert "nowhere does not exist" in one_line(command("minigrad", "viz", "nowhere", status=1))
 
 
 SERVING = """

@@ -142,13 +142,13 @@ def _ask(question: Any) -> Any:
 def _text(request: dict[str, Any], name: str) -> str:
     text = request.get(name)
     if not isinstance(text, str):
-        raise Refused(400, f'"{name}" must be a text.')
+        raise Refused(400, f'"{name}" must be a string.')
     if len(text) > LONGEST_TEXT:
         raise Refused(422, f"The text has {len(text):,} characters; the limit is {LONGEST_TEXT:,}.")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise Refused(400, f'"{name}" holds half a character (a lone surrogate).') from None
+        raise Refused(400, f'"{name}" contains half a character (a lone surrogate).') from None
     return text
 
 

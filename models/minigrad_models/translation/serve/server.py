@@ -57,7 +57,7 @@ HEADERS = {
     "Cache-Control": "no-store",
     "Connection": "close",
 }
-FOREIGN = "Another site's page may not ask this server."
+FOREIGN = "Pages from other sites may not use this server."
 # The files of the page; all pages of the library share the base styles.
 FILES = ("page.html", "base.css", "dark.css", "page.css", "page.js", "attention.js", "known.js", "text.js", "icon.svg")
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -94,7 +94,7 @@ class Server:
 
     def __init__(self, translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> None:
         if not 0 <= port <= 65535:
-            raise ValueError(f"there is no port {port}: choose one from 0 (any free one) to 65535")
+            raise ValueError(f"there is no port {port}: choose one from 0 (any free port) to 65535")
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             self._socket = socket.create_server((host, port), family=family, backlog=256)
@@ -178,12 +178,12 @@ class Server:
     async def _alone(self, request: Request, answer: Callable[[], Answer]) -> Answer:
         """Run a request while no other request uses the translator. Raises Refused if it is busy for too long."""
         if self.waiting >= MOST_WAITING:
-            raise Refused(503, "Too many clients at once. Try again in a while.")
+            raise Refused(503, "Too many clients at once. Try again later.")
         self.waiting += 1
         try:
             await asyncio.wait_for(self._lock.acquire(), LONGEST_WAIT)
         except TimeoutError:
-            raise Refused(503, "The model is busy with other texts. Try again in a while.") from None
+            raise Refused(503, "The model is busy with other texts. Try again later.") from None
         finally:
             self.waiting -= 1
         try:
@@ -244,7 +244,7 @@ def _no_such_address(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = ", ".join(sorted((error.headers or {})["Allow"].split(", ")))
-        return _json({"error": f"{request.method} is not for this address; use {allowed}."}, 405, {"Allow": allowed})
+        return _json({"error": f"{request.method} is not allowed here; use {allowed}."}, 405, {"Allow": allowed})
     return _json({"error": "There is nothing at this address."}, error.status_code)
 
 
@@ -271,7 +271,7 @@ def serve(translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> 
         with suppress(ValueError):
             only_here = ipaddress.ip_address(host).is_loopback
         if not only_here:
-            print("note: others on the network can also reach it", file=sys.stderr)
+            print("note: other machines on the network can reach it too", file=sys.stderr)
         try:
             server.serve_forever()
         except KeyboardInterrupt:

@@ -58,7 +58,7 @@ def read_runs(sources: Sequence[Any], names: Sequence[str] = ()) -> tuple[Run, .
     if names and len(names) != len(sources):
         raise ValueError(f"there are {len(sources)} runs, but {len(names)} names")
     if not sources:
-        raise ValueError("there is no run: give a folder, a log file, or a list of entries")
+        raise ValueError("there are no runs: give a folder, a log file, or a list of entries")
     runs = [_read(source, f"run {number}") for number, source in enumerate(sources, 1)]
     if not names:  # append numbers to repeated names
         different: dict[str, None] = {}
@@ -78,13 +78,13 @@ def _read(source: Any, name: str) -> Run:
         try:
             entries: Iterable[Any] = read_log(path)
         except FileNotFoundError as error:
-            what = "holds no log.jsonl" if folder else "is not the folder or the log of a run"
+            what = "has no log.jsonl" if folder else "is not a run folder or a log"
             raise FileNotFoundError(f"{path} {what}: a Trainer writes a log to its folder") from error
         objective = _objective(path if folder else path.parent)
         return Run(name, _series(entries, str(path), objective), path if folder else None)
     if isinstance(source, Iterable) and not isinstance(source, Variable | Module | Mapping):
         return Run(name, _series(source, name))
-    raise TypeError(f"a run is a folder, a log file or a list of entries, not a {type(source).__name__}")
+    raise TypeError(f"a run must be a folder, a log file or a list of entries, not a {type(source).__name__}")
 
 
 def _objective(folder: Path) -> str:
@@ -103,19 +103,19 @@ def _series(entries: Iterable[Any], source: str, objective: str = "loss") -> tup
     log: list[Mapping[str, Any]] = []
     for row, entry in enumerate(entries):
         if not isinstance(entry, Mapping):
-            raise ValueError(f"{source}, line {row + 1}, is not an entry of a log: {short(entry)}")
+            raise ValueError(f"{source}, line {row + 1}, is not a log entry: {short(entry)}")
         for name, evaluated, value in _quantities(entry, log[-1] if log else {}):
             title = objective if name == "loss" and not evaluated else _WORDS.get(name, name)
             columns.setdefault((title, evaluated), []).append((row, value))
             if len(columns) > _MOST_COLUMNS:  # each is a curve to draw
-                raise ValueError(f"{source}, line {row + 1}, is the log of more than {_MOST_COLUMNS:,} quantities")
+                raise ValueError(f"{source}, line {row + 1}, exceeds the limit of {_MOST_COLUMNS:,} quantities")
         log.append(entry)
     places = {name: np.array([number(entry.get(name)) for entry in log]) for name in _PLACES}
     missing = ~np.isfinite(places["step"])
     if missing.all():
         places["step"] = np.arange(1.0, len(log) + 1)
     elif missing.any():
-        raise ValueError(f"{source}, line {int(missing.argmax()) + 1}, has no step, but others do")
+        raise ValueError(f"{source}, line {int(missing.argmax()) + 1}, has no step, but other lines do")
     best = {row for row, entry in enumerate(log) if entry.get("best") is True}
     shared: dict[bytes, dict[str, Floats]] = {}  # series with the same rows share a table of places
     series = []

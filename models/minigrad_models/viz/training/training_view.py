@@ -75,7 +75,7 @@ class TrainingView(Picture):
             if s.name == chart
         ]
         if not curves:
-            raise ValueError(f"there is no chart {chart!r}: there are {', '.join(self.charts) or 'none'}")
+            raise ValueError(f"there is no chart {chart!r}; choose from: {', '.join(self.charts) or 'none'}")
         return draw(self.title, "step", chart, curves, (False, log), width)
 
     def _drawn(self) -> str:
@@ -264,11 +264,11 @@ def tracks_of(snapshots: Any, runs: tuple[Run, ...]) -> list[Track]:
             )
         of_run, folder = next(((i, run.folder) for i, run in enumerate(runs) if run.folder), (0, None))
         if folder is None:
-            raise ValueError(f"{name}: a function of checkpoints needs a run's folder to read them from")
+            raise ValueError(f"{name}: a function (step, state) needs a run folder to read checkpoints from")
         frames = ((step, pictures(step, state)) for step, state in states(checkpoints(folder)))
         tracks.append(_in_order(name, frames, of_run))
         if not tracks[-1].steps:
-            raise ValueError(f"{name}: {folder} holds no checkpoint")
+            raise ValueError(f"{name}: {folder} has no checkpoints")
     return [track for track in tracks if track.steps]
 
 
@@ -286,7 +286,7 @@ def _in_order(name: str, pictures: Iterable[tuple[Any, Any]], run: int = 0) -> T
         text = draw() if callable(draw) else picture
         text = text.decode() if isinstance(text, bytes) else str(text)
         if not text.lstrip("\ufeff \n").startswith(("<svg", "<?xml", "<!--", "<!DOCTYPE svg")):
-            raise ValueError(f"{place}: a text must be an SVG, but this begins with {text[:30]!r}")
+            raise ValueError(f"{place}: a string must be an SVG, but this one begins with {text[:30]!r}")
         frames[int(step)] = text.encode(errors="replace").decode()  # without lone surrogates
     steps = sorted(frames)
     return Track(name, steps, frames=[frames[step] for step in steps], run=run)
