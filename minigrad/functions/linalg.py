@@ -123,7 +123,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, a
 @function
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Einstein summation: "bhid,bhjd->bhij". An equation has letters for the axes of each operand, an ellipsis for axes
-    that broadcast, "->", and the letters of the result (by default those that occur once, in alphabetical order).
+    that broadcast, "->", and the letters of the result (by default the letters that occur once, in alphabetical order).
     Letters missing from the result are summed over. The tensors, passed separately or in one list, are contracted from
     left to right. Instead of an equation, each tensor may be followed by its axis numbers, and the result's come last:
     ``einsum(a, [0, 1], [1, 0])``. Raises RuntimeError if the equation does not match the operands.
