@@ -246,8 +246,7 @@ def _show(target: Any, hooks: Any, sums: dict[int, Sum]) -> None:
 
 
 def paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
-    """The nodes whose results are targets, and the nodes and leaves on a path to one, each with whether it
-    continues."""
+    """The nodes whose results are targets, and the nodes and leaves on a path to one (with whether it continues)."""
     wanted_of: dict[Node, list[tuple[int, int]]] = {}
     useful: dict[Any, bool] = {}
     for position, target in enumerate(targets):

@@ -197,8 +197,7 @@ _OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these also accept 
 
 
 def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
-    """Two operands in the form that ops accept. Raises TypeError for other objects, or two numbers unless
-    arithmetic."""
+    """Two operands as ops accept them. Raises TypeError for other objects, or for two numbers unless arithmetic."""
     if isinstance(input, Variable) and isinstance(other, Variable):
         return input, other
     if not hasattr(input, "array"):
