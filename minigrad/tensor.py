@@ -39,7 +39,7 @@ _SHARED = {"array", "_changes", "_needs", "_node", "_slot", "_parent", "_view", 
 class Tensor(Methods["Tensor"]):
     """A multi-dimensional array on a device, which can remember the ops that made it.
 
-    Create one with ``minigrad.tensor(data)``. ``Tensor(data)`` is always float32, and ``Tensor(2, 3)`` has that shape.
+    Create one with ``minigrad.tensor(data)``. ``Tensor(data)`` is float32, and ``Tensor(2, 3)`` has shape (2, 3).
 
     Attributes:
         array: the underlying NumPy or CuPy array (not a copy).

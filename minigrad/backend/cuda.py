@@ -36,8 +36,7 @@ class CupyBackend:
         return self._devices[number]
 
     def on(self, device: Device) -> Any:
-        """CuPy's device for a Device, to use in ``with``. "cuda" is the current GPU. Raises RuntimeError if it is
-        missing."""
+        """CuPy's device for a Device, to use in ``with``. "cuda" is the current GPU. Raises RuntimeError if missing."""
         if device.index is not None and device.index >= len(self._devices):
             raise RuntimeError(f"there is no {device}: this machine has {len(self._devices)} GPU(s)")
         return self.xp.cuda.Device(device.index)
@@ -81,8 +80,8 @@ class CupyBackend:
 
 
 class OnDevice:
-    """Wraps a kernel's module on a machine with several GPUs to run functions on the GPU of their first array or
-    ``Many``."""
+    """Wraps a kernel's module if there are several GPUs, to run functions on the GPU of their first array (or
+    ``Many``)."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module

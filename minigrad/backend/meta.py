@@ -154,8 +154,7 @@ def _each(change: Callable[[Any], Any], value: Any, kinds: Any) -> Any:
 
 
 def _call(function: Any, small: bool, args: Any, kwargs: Any) -> Any:
-    """The result of a NumPy function on arrays without elements. ``small``: all its lengths are lengths of the
-    operands."""
+    """The result of a NumPy function on arrays without elements. ``small``: all its lengths are operand lengths."""
     out = kwargs.pop("out", None)
     operands: list[MetaArray] = []
     _each(operands.append, [args, list(kwargs.values())], MetaArray)

@@ -21,8 +21,7 @@ _threads: int | None = None
 
 
 def get_num_threads() -> int:
-    """The number of threads for kernels, from ``set_num_threads``, else the environment, else the number of allowed
-    CPUs."""
+    """The number of threads for kernels, from ``set_num_threads``, else the environment, else the allowed CPUs."""
     global _threads
     if _threads is None:
         if count := threads_of_environment():

@@ -33,9 +33,8 @@ _GOLDEN, _MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def drawn(seed: int, count: int, xp: Any = np) -> Any:
-    """``count`` words of SplitMix64 (Steele, Lea and Flood 2014), uint64. They are hashes of the seed and their
-    positions, so that any thread can draw a part, as in ``kernels/dropout_numba.py`` and ``is_kept`` in
-    ``kernels/common.cuh``."""
+    """``count`` words of SplitMix64 (Steele, Lea and Flood 2014), uint64. They are hashes of the seed and positions, so
+    that any thread can draw a part: see ``kernels/dropout_numba.py`` and ``is_kept`` in ``kernels/common.cuh``."""
     z = xp.arange(1, count + 1, dtype=np.uint64)
     z *= np.uint64(_GOLDEN)
     z += np.uint64(seed)
@@ -49,9 +48,8 @@ def drawn(seed: int, count: int, xp: Any = np) -> Any:
 
 class _Streams:
     """Both streams of one seed. A new seed or state is a new object, so no thread sees half of a change. A stream is
-    created on its first draw, as numpy.random would add a tenth to the time of ``import minigrad``. If several threads
-    make the first draw at the same time, each may create a stream, and ``setdefault`` gives all of them the same
-    one."""
+    created on its first draw, as numpy.random would add a tenth to ``import minigrad``. If several threads draw first
+    at the same time, each may create a stream, but ``setdefault`` gives all of them the same one."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed

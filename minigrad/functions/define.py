@@ -4,8 +4,8 @@
     @method                    minigrad.sum and Tensor.sum
     @method(in_place=True)     minigrad.clamp, Tensor.clamp and Tensor.clamp_
     @method(free=False)        Tensor.view
-    @attached                  Tensor.size and Tensor.__add__, which do not accept argument aliases @attribute
-    Tensor.T, a property; with @function below it, minigrad.real and Tensor.real
+    @attached                  Tensor.size and Tensor.__add__, which do not accept argument aliases
+    @attribute                 Tensor.T, a property; with @function below it, minigrad.real and Tensor.real
 
 ``unary`` and ``binary`` define a function directly from an op. An alias is an assignment (``multiply = mul``).
 ``functions/names.py`` collects the names; ``python tasks.py index`` writes stubs for type checkers (``names.pyi``,

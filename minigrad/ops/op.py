@@ -6,9 +6,8 @@
 
 The names of a rule's parameters define the values that the tape saves for the rule: ``g`` is the gradient for the
 result, ``out`` the result (tuples if there are several), ``shape`` the shape of the rule's input (for a variadic input,
-``which`` is its number, and ``shapes`` the shapes of all), ``arguments`` all arguments of the forward function, in
-order. Any other name is one of these arguments. Nothing else is saved, and the rule for an input that needs no gradient
-never runs.
+``which`` is its number, and ``shapes`` the shapes of all), ``arguments`` all forward arguments in order. Any other name
+is one of them. Nothing else is saved, and the rule for an input that needs no gradient never runs.
 
 Rules consist of operators and ops. An op called on arrays returns an array; called on a Tensor, it returns a Tensor and
 is recorded. So the same rule yields numbers in ``backward()`` and a graph in ``backward(create_graph=True)``. Rules do

@@ -102,8 +102,7 @@ def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: b
 def _gru_steps(
     x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool
 ) -> tuple[list[Array], list[tuple[Array, ...]], list[Array], Array]:
-    """For each step: h, the gates (r, z, n, the share of W h + b in n) and the previous h. The last h of each
-    sequence."""
+    """For each step: h, gates (r, z, n, the share of W h + b in n) and the previous h. The last h of each sequence."""
     rows, turned, width = split(x, sizes, 0), transpose(weight, 0, 1), h.shape[1]
     outs, before = list(rows), list(rows)
     gates: list[tuple[Array, ...]] = [()] * len(sizes)
