@@ -270,9 +270,8 @@ class Tensor(Methods["Tensor"]):
     # Conversion to NumPy and Python -------------------------------------------------------------------------
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The tensor as a NumPy array in the same memory; ``force`` detaches and copies it first. Raises RuntimeError
-        if it requires grad while gradients are recorded, and TypeError if it is on a GPU or is bfloat16, which NumPy
-        lacks.
+        """The tensor as a NumPy array in the same memory; ``force`` detaches and copies first. Raises RuntimeError if
+        it requires grad while gradients are recorded, and TypeError on a GPU or for bfloat16, which NumPy lacks.
 
         >>> mg.tensor([1.0, 2.0]).numpy()
         array([1., 2.], dtype=float32)

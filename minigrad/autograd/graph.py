@@ -20,7 +20,7 @@ class Node(tape.Node):
     """The class of ``Tensor.grad_fn`` (``torch.autograd.graph.Node``).
 
     As in PyTorch, the name of a node is the name of its class. A node gets that class when a program first accesses it.
-    If a function consists of several ops here but of one op in PyTorch, the function sets the class (``as_one``).
+    If a function consists of several ops here but is one op in PyTorch, the function sets the class (``as_one``).
     """
 
     __slots__ = ()

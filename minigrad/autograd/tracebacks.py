@@ -251,7 +251,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn_explicit(message, category, *place, registry=registry)
 
 
-# Locations in the user's program, for messages and pictures ----------------------------------------------------
+# Locations in the user's program, for messages and pictures -------------------------------------------------
 
 
 def caller(depth: int = 0) -> Place:

@@ -80,8 +80,7 @@ class CupyBackend:
 
 
 class OnDevice:
-    """Wraps a kernel's module if there are several GPUs, to run functions on the GPU of their first array (or
-    ``Many``)."""
+    """A kernel module on a machine with several GPUs. Functions run on the GPU of their first array (or ``Many``)."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module

@@ -292,7 +292,7 @@ def result_type(*operands: Any) -> DType:
     return result
 
 
-# Memory layouts, as names only: arrays have strides ----------------------------------------------------------
+# Memory layouts, as names only: arrays have strides ---------------------------------------------------------
 
 
 class layout:

@@ -112,8 +112,7 @@ class Generator:
         return self.as_state(np.frombuffer(b"".join(parts), np.uint8).copy())
 
     def set_state(self, new_state: Any) -> Generator:
-        """Restore a state returned by ``get_state`` in this library or PyTorch. Raises RuntimeError for anything
-        else."""
+        """Restore a state from ``get_state`` (here or in PyTorch). Raises RuntimeError for anything else."""
         data = np.asarray(getattr(new_state, "array", new_state), np.uint8).tobytes()
         if len(data) not in (_PYTORCH_BYTES, _PYTORCH_BYTES + 32):
             raise RuntimeError(f"a generator's state has {_PYTORCH_BYTES} bytes or 32 more, not {len(data)}")

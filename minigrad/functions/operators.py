@@ -244,7 +244,7 @@ def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
 
 @method(free=False)
 def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
-    """In place: fill the main diagonal with ``fill_value``. ``wrap`` repeats the diagonal in tall matrices."""
+    """In place: fill the main diagonal with ``fill_value``. ``wrap`` repeats it in tall matrices."""
     n, columns = input.array.ndim, input.array.shape[-1] if input.array.ndim else 0
     if n < 2 or (n > 2 and len(set(input.array.shape)) > 1):
         raise RuntimeError("fill_diagonal_: needs a matrix, or a tensor whose axes have the same length")

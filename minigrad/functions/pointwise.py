@@ -315,7 +315,7 @@ globals().update(brief(method(in_place=True), _IN_PLACE_TOO) | brief(method, _NE
 
 
 def _unless_nan(comparison: Op, a: Tensor, b: Tensor) -> Tensor:
-    """a where the comparison is true, else b. If one of them is NaN, the other."""
+    """a where the comparison is true, else b. If one of them is NaN, the result is the other."""
     return where(apply(comparison, (a, b)) | isnan(b), a, b)
 
 

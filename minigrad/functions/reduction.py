@@ -183,7 +183,7 @@ def min(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The smallest element, or (values, indices) along ``dim``, or with another tensor the elementwise minimum.
+    """The smallest element. With ``dim``, (values, indices). With another tensor, the elementwise minimum.
 
     >>> mg.tensor([3, 1, 2]).min()
     tensor(1)

@@ -156,8 +156,7 @@ def linear_forward(
 
 
 def linear_backward(needs: Needs, saved: Gradients, g: Array, *args: Array) -> Gradients:
-    """Scale copies of the saved gradients (even for g = 1, as programs may change them). 0 in ignored rows for any
-    g."""
+    """Scale copies of the saved gradients (even for g = 1, as programs may change them). Ignored rows are always 0."""
     dx, dweight, dbias = saved
     counts = args[3] != args[4]
     rates = xp(g).where(counts, g, g.dtype.type(0))[:, None]
