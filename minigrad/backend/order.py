@@ -52,7 +52,7 @@ def is_channels_last(array: Any) -> bool:
 
 def prefers_channels_last(array: Any) -> bool:
     """Whether PyTorch's kernels treat an array as channels_last. The strides decide, even for axes of length 1, so
-    images with one channel can have either format."""
+    images with one channel may count as either."""
     least = 0
     for axis in CHANNELS_LAST.get(array.ndim, ())[::-1]:
         step, length = array.strides[axis], array.shape[axis]

@@ -2,7 +2,7 @@
 
 Arrays are (N, C, *lengths) with any number of spatial axes. ``Window`` defines the kernel's places. ``columns``
 (im2col) copies the elements under the kernel, and ``overlay`` (col2im) adds them back, so each is the other's gradient.
-So are the products ``convolve``, ``convolve_back`` (transposed convolution) and ``convolve_weight``.
+The products ``convolve``, ``convolve_back`` (transposed convolution) and ``convolve_weight`` are likewise related.
 """
 
 from __future__ import annotations
