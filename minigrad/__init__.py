@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import (
     autograd as autograd,
     extension as _extension,
-    tensor as _tensor_module,  # loaded first, so that `tensor` is the function afterwards
+    tensor as _tensor_module,  # imported first, so that the function then replaces it as `tensor`
 )
 from .autograd import (
     enable_grad as enable_grad,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 else:  # without the names that are imported on demand
     globals().update(_names.FREE)
 
-if TYPE_CHECKING:  # imported by __getattr__, when first used
+if TYPE_CHECKING:  # imported by __getattr__ on first use
     from . import (
         cuda as cuda,
         distributed as distributed,
@@ -64,7 +64,7 @@ if TYPE_CHECKING:  # imported by __getattr__, when first used
         special as special,
     )
     from .compat.functions import fft as fft
-    from .functions.names import tensor as tensor  # the function, where pyright would take the module
+    from .functions.names import tensor as tensor  # the function; pyright would otherwise take the module
     from .profiler.summary import summary as summary
     from .serialization import load as load, save as save
 
@@ -76,10 +76,10 @@ short, int, long = _dtypes.int16, _dtypes.int32, _dtypes.int64
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
 
-# Modules with PyTorch's names: `compat` adds aliases to them, and suggests alternatives for missing names.
+# Modules with PyTorch's names. `compat` adds aliases to them and suggests alternatives for missing names.
 _PACKAGES = {"autograd", "compat", "cuda", "distributed", "distributions", "fft", "func", "functions", "linalg", "nn"}
 _PACKAGES |= {"masked", "ops", "optim", "profiler", "serialization", "signal", "special", "utils", "viz"}
-# Methods of Tensor that `compat` defines when the first of them is looked up.
+# Tensor methods that `compat` defines when the first of them is looked up.
 _METHODS = """
     aminmax bincount cholesky cholesky_inverse cholesky_solve corrcoef cov cross cummax cummin det digamma digamma_
     dist geqrf histc histogram i0 i0_ igamma igamma_ igammac igammac_ inner inverse istft kron kthvalue lgamma lgamma_
@@ -88,13 +88,13 @@ _METHODS = """
     triangular_solve unique_consecutive vdot
 """
 _helpers = {"TYPE_CHECKING", "Any", "ModuleType", "annotations"}
-if not TYPE_CHECKING:  # checkers see the names above and in names.pyi
+if not TYPE_CHECKING:  # type checkers see the names above and in names.pyi
     _extension.later(__name__, {"serialization": "save load", "profiler.summary": "summary"})
     _public = {n for n, v in globals().items() if n[0] != "_" and not isinstance(v, ModuleType)}
     __all__ = list(_public - _helpers | {*_extension.names_later(__name__), "autograd", "cuda", "nn", "optim"})
 
     def __getattr__(name: str) -> Any:
-        """Import, on first use, parts that not every program needs."""
+        """Import optional parts on first use."""
         return _extension.look_up(__package__, name)
 
 

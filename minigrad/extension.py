@@ -1,14 +1,14 @@
-"""Names and paths that the package's own files do not define: a layer above the package may supply them.
+"""Lets a layer above the package supply names and paths that the package's own files do not define.
 
-``minigrad/__init__.py`` names the layer (``install``): a module with the functions ``find``, ``others``,
-``has_module``, ``load``, ``missing`` and ``add_methods`` (``compat/names.py`` has ours). It is imported when a name is
-first missing; the files below do not depend on it.
+``minigrad/__init__.py`` names the layer (with ``install``): a module with the functions ``find``, ``others``,
+``has_module``, ``load``, ``missing`` and ``add_methods`` (here ``compat/names.py``). The layer is imported the first
+time a name is missing, and the rest of the package does not depend on it.
 
-Names: modules get a ``__dir__`` and a ``__getattr__``, which imports a file that ``later`` has registered, or asks the
-layer (``look_up``).
+Names: modules get a ``__dir__`` and a ``__getattr__``, which imports a file registered with ``later`` or asks the layer
+(``look_up``).
 
-Paths: folders of the package get a finder in ``sys.path_importer_cache``, where Python looks for the finder of a
-folder. It finds files as usual, aliases of modules, and both under another name of the package (``torch.nn`` if
+Paths: the package's folders get a finder in ``sys.path_importer_cache``, where Python looks up the finder for a folder.
+It finds files as usual, plus module aliases, and finds both under another name for the package (``torch.nn`` if
 ``sys.modules["torch"]`` is minigrad). ``sys.meta_path`` stays unchanged.
 """
 
@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any
 
 PACKAGE = __name__.rpartition(".")[0]
-NO_FOLDER = os.path.join(os.path.dirname(__file__), "<no folder>")  # for a module without files below it
+NO_FOLDER = os.path.join(os.path.dirname(__file__), "<no folder>")  # the path of a module that has no folder
 _HOOK = "__getattr__"
 _layer_name = ""
 _packages: Collection[str] = ()
@@ -43,7 +43,7 @@ def install(layer: str, packages: Collection[str], classes: Sequence[type], meth
         layer: the name of its module.
         packages: the parts of the package whose modules get a ``__getattr__``.
         classes: classes whose objects raise MissingName for missing attributes.
-        methods: for each class, the names of methods that the layer adds when the first of them is looked up.
+        methods: for each class, the names of methods that the layer adds when any of them is first looked up.
     """
     global _layer_name, _packages
     _layer_name, _packages = layer, packages
@@ -59,7 +59,7 @@ def install(layer: str, packages: Collection[str], classes: Sequence[type], meth
 
 
 def _extend(module: ModuleType) -> None:
-    """Give a loaded module its ``__getattr__``, and its folders the finder."""
+    """Add a ``__getattr__`` to a loaded module, and install the finder for its folders."""
     name, names = module.__name__, vars(module)
     if name.removeprefix(f"{PACKAGE}.").partition(".")[0] in _packages:
         names.setdefault(_HOOK, partial(look_up, name))
@@ -69,7 +69,7 @@ def _extend(module: ModuleType) -> None:
 
 
 def _open(folders: Iterable[str]) -> None:
-    """Give folders the finder."""
+    """Install the finder for these folders."""
     for folder in folders:
         if not isinstance(sys.path_importer_cache.get(folder), _Finder):
             finder: Any = _Finder(folder, (_Loader, SOURCE_SUFFIXES))
@@ -80,8 +80,8 @@ def _open(folders: Iterable[str]) -> None:
 
 
 class MissingName(AttributeError):
-    """A name that a module or a class ("minigrad.nn", "minigrad.Tensor") lacks. The message is built only when it is
-    read: ``hasattr`` never reads it."""
+    """Raised for a name that a module or a class ("minigrad.nn", "minigrad.Tensor") lacks. The message is built only
+    when it is read, since ``hasattr`` never reads it."""
 
     def __init__(self, place: str, name: str) -> None:
         super().__init__(place, name, name=name)
@@ -91,7 +91,7 @@ class MissingName(AttributeError):
 
 
 def later(place: str, files: dict[str, str]) -> None:
-    """Register names that a module gets from ``files`` next to it, which are imported when a name is first used."""
+    """Register names that a module gets from ``files`` next to it. A file is imported when a name is first used."""
     package = vars(sys.modules[place])["__package__"]
     _later.update({f"{place}.{name}": f"{package}.{file}" for file, names in files.items() for name in names.split()})
 
@@ -102,8 +102,8 @@ def names_later(place: str) -> list[str]:
 
 
 def look_up(place: str, name: str) -> Any:
-    """Look up a missing name of a module: one from ``later``, a submodule that is not loaded yet, or one from the
-    layer. Raises MissingName: none of these has it."""
+    """Look up a name that a module lacks: a name registered with ``later``, a submodule that is not loaded yet, or a
+    name from the layer. Raises MissingName if none of these has it."""
     if name.startswith("__") and name != "__config__":  # Python looks up many such names; PyTorch has this one
         raise MissingName(place, name)
     path = f"{place}.{name}"
@@ -118,14 +118,14 @@ def look_up(place: str, name: str) -> Any:
 
 @cache  # programs look up the same missing names in every step
 def _is_file(package: str, name: str) -> bool:
-    """Whether a package has a file or a package of that name."""
+    """Whether a package contains a module or package of that name."""
     folders = getattr(sys.modules.get(package), "__path__", ())
     files = (os.path.join(folder, name) + end for folder in folders for end in (".py", f"{os.sep}__init__.py"))
     return any(map(os.path.isfile, files))
 
 
 class ModuleWithoutFile(ModuleType):
-    """A module, such as "minigrad.backends.cudnn", to which the layer gives all or most of its names."""
+    """A module, such as "minigrad.backends.cudnn", that gets all or most of its names from the layer."""
 
     __path__: list[str] = [NO_FOLDER]  # it may have submodules
 
@@ -134,7 +134,7 @@ class ModuleWithoutFile(ModuleType):
 
 
 def _attributes_of(place: str) -> Callable[[Any, str], Any]:
-    """The ``__getattr__`` for a class."""
+    """A ``__getattr__`` for a class."""
 
     def __getattr__(self: Any, name: str) -> Any:
         if hasattr(type(self), name):  # a property that failed: raise its error again
@@ -159,11 +159,11 @@ class _Method:
 
 
 class _Finder(FileFinder):
-    """The finder of a folder of the package."""
+    """The finder for a folder in the package."""
 
     def find_spec(self, fullname: str, target: ModuleType | None = None) -> ModuleSpec | None:
-        """The module's spec, or None for ``importlib.util.find_spec`` of a missing module. Raises ModuleNotFoundError:
-        an import of a missing module; the message suggests the closest name."""
+        """The module's spec, or None if ``importlib.util.find_spec`` asks for a missing module. Raises
+        ModuleNotFoundError for an import of a missing module; the message suggests the closest name."""
         top, dot, rest = fullname.partition(".")
         if not dot or sys.modules.get(top) is not sys.modules.get(PACKAGE):
             return super().find_spec(fullname)  # the folder is also on Python's path
@@ -190,7 +190,7 @@ class _Finder(FileFinder):
 
 
 class _Loader(SourceFileLoader):
-    """A file's loader, which first gives a package's folder the finder, and afterwards extends the module."""
+    """A file loader that first installs the finder for a package's folder, and afterwards extends the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         _open(getattr(module, "__path__", ()))
@@ -199,7 +199,7 @@ class _Loader(SourceFileLoader):
 
 
 class Alias:
-    """Loads a module under another name. (Not an importlib.abc.Loader, whose import is a quarter of minigrad's.)"""
+    """Loads a module under another name. (An importlib.abc.Loader would slow minigrad's import by a quarter.)"""
 
     def __init__(self, target: str) -> None:
         self._target = target

@@ -1,7 +1,7 @@
 """Tensor: an array, its gradient, and Python's protocols.
 
-This file imports none of the functions: ``names.py`` turns those in ``functions``, and the operators, into methods.
-``ops`` has their forwards and gradient rules. ``autograd`` records the ops.
+This file does not import the functions: ``names.py`` turns the functions and operators in ``functions`` into methods.
+``ops`` defines their forward functions and gradient rules, and ``autograd`` records the ops.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .backend.storage import copied
 from .extension import layer
 from .ops.op import Traced
 
-Int: TypeAlias = int  # for annotations in Tensor, which has methods with the names of these types
+Int: TypeAlias = int  # for annotations in Tensor, where methods shadow these types
 Float: TypeAlias = float
 Bool: TypeAlias = bool
 Sub = TypeVar("Sub", bound="Tensor")
@@ -39,11 +39,11 @@ _SHARED = {"array", "_changes", "_needs", "_node", "_slot", "_parent", "_view", 
 class Tensor(Methods["Tensor"]):
     """A multi-dimensional array on a device, which can remember the ops that made it.
 
-    ``minigrad.tensor(data)`` creates one; ``Tensor(data)`` is float32, ``Tensor(2, 3)`` has that shape.
+    Create one with ``minigrad.tensor(data)``. ``Tensor(data)`` is float32, and ``Tensor(2, 3)`` has shape (2, 3).
 
     Attributes:
-        array: the NumPy or CuPy array underneath, without a copy.
-        grad: the sum of the gradients of every ``backward()``, in the tensor's shape, or None.
+        array: the underlying NumPy or CuPy array (not a copy).
+        grad: the gradient accumulated over all ``backward()`` calls, in the tensor's shape, or None.
 
     >>> x = mg.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     >>> (x * x).sum().backward()
@@ -59,11 +59,11 @@ class Tensor(Methods["Tensor"]):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Called when a function gets an instance of a subclass; returns the function's result, as that subclass."""
+        """Called when a function receives an instance of a subclass. Returns the function's result as that subclass."""
         return layer().default(cls, func, types, args, kwargs)
 
     def as_subclass(self, cls: type[Sub]) -> Sub:
-        """The tensor as an instance of a subclass of Tensor, with the same memory and history."""
+        """The tensor as an instance of a Tensor subclass, with the same memory and history."""
         if cls is not Tensor and answers(cls):
             layer().met((), None)
         source = self.view_as(self) if self._needs and self.is_leaf else self
@@ -73,7 +73,7 @@ class Tensor(Methods["Tensor"]):
 
     @staticmethod
     def _make_subclass(kind: type[Sub], data: Tensor, require_grad: Bool = False) -> Sub:
-        """A leaf of a subclass of Tensor, in the memory of another tensor."""
+        """A leaf tensor of a Tensor subclass that shares the memory of another tensor."""
         result = Tensor.as_subclass(data.detach(), kind)
         result._needs = require_grad
         return result
@@ -100,7 +100,7 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def device(self) -> Device:
-        """The device of the array.
+        """The device that stores the tensor.
 
         >>> mg.zeros(2).device
         device(type='cpu')
@@ -114,7 +114,7 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether ops on this tensor are recorded, and ``backward`` reaches it."""
+        """Whether ops on this tensor are recorded, so that ``backward`` reaches it."""
         return self._needs or self._wanted()
 
     @requires_grad.setter
@@ -124,7 +124,7 @@ class Tensor(Methods["Tensor"]):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set ``requires_grad``. Raises RuntimeError: True for integers or bools, or False for a result of an op."""
+        """Set ``requires_grad``. Raises RuntimeError for True on integers or bools, or False on the result of an op."""
         if requires_grad and dt.kind_of(self.array) not in "fc":
             kinds = "only Tensors of floating point and complex dtype"
             raise RuntimeError(f"{kinds} can require gradients, not {self.dtype}: convert with .float()")
@@ -135,7 +135,7 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def grad(self) -> Tensor | None:
-        """The sum of the gradients of every ``backward()``; a non-leaf tensor has one only after ``retain_grad()``.
+        """The gradient accumulated by ``backward()`` calls. A non-leaf tensor has one only after ``retain_grad()``.
 
         >>> x = mg.tensor(3.0, requires_grad=True)
         >>> (x**2).backward()
@@ -171,7 +171,7 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def grad_fn(self) -> graph.Node | None:
-        """The node of the op that made the tensor; None for a leaf."""
+        """The graph node of the op that produced the tensor, or None for a leaf."""
         node = self._source()[0]
         return None if node is None else graph.shown(node)
 
@@ -180,7 +180,7 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def _base(self) -> Any:
-        """The tensor that it is a view of, through all views in between; None if it is not a view."""
+        """The base tensor of this view, through all intermediate views, or None if it is not a view."""
         base, parent = None, self._parent
         while parent is not None:
             base, parent = base if parent._is_former else parent, parent._parent
@@ -193,7 +193,7 @@ class Tensor(Methods["Tensor"]):
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
     ) -> None:
-        """Add to ``.grad`` of every leaf the gradient of this tensor. See ``autograd.backward``.
+        """Add the gradient of this tensor to the ``.grad`` of every leaf. See ``autograd.backward``.
 
         >>> w = mg.tensor([1.0, 2.0], requires_grad=True)
         >>> (w * mg.tensor([3.0, 4.0])).sum().backward()
@@ -203,7 +203,7 @@ class Tensor(Methods["Tensor"]):
         walk.backward(self, gradient, retain_graph, create_graph, inputs)
 
     def detach_(self) -> Tensor:
-        """Drop the history, in place. Raises RuntimeError: the tensor is a view of another."""
+        """Drop the tensor's history, in place. Raises RuntimeError if the tensor is a view."""
         if self._base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead")
         self._node, self._slot, self._needs, self._parent = None, 0, False, None
@@ -211,7 +211,7 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def data(self) -> Tensor:
-        """The same memory without history; in-place changes are not tracked."""
+        """A tensor with the same memory but no history. In-place changes to it are not tracked."""
         return wrap(self.array)
 
     @data.setter
@@ -224,7 +224,7 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether ``retain_grad`` was called on the result of an op."""
+        """Whether ``retain_grad`` was called on this non-leaf tensor."""
         node, slot = self._source()
         return node is not None and tape.RETAINED in (node.hooks or {}).get(slot, {})
 
@@ -246,7 +246,7 @@ class Tensor(Methods["Tensor"]):
         node.hooks.setdefault(slot, {})[tape.RETAINED] = keep
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call ``hook(gradient)`` whenever this tensor's gradient is complete; a result other than None replaces it."""
+        """Call ``hook(gradient)`` when this tensor's gradient is complete. Any result except None replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node, slot = self._source()
@@ -258,8 +258,8 @@ class Tensor(Methods["Tensor"]):
         return RemovableHandle(hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call ``hook(tensor)`` after every change of this leaf's ``.grad`` by a ``backward``. Raises RuntimeError: the
-        tensor requires no gradient, or is not a leaf."""
+        """Call ``hook(tensor)`` each time ``backward`` has updated this leaf's ``.grad``. Raises RuntimeError if the
+        tensor does not require a gradient or is not a leaf."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:
@@ -270,8 +270,8 @@ class Tensor(Methods["Tensor"]):
     # Conversion to NumPy and Python -------------------------------------------------------------------------
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The NumPy array, in the same memory; ``force`` detaches and copies first. Raises RuntimeError: the tensor
-        requires grad, and gradients are recorded; TypeError: it is on a GPU, or in bfloat16, which NumPy lacks.
+        """The tensor as a NumPy array in the same memory; ``force`` detaches and copies first. Raises RuntimeError if
+        it requires grad while gradients are recorded, and TypeError on a GPU or for bfloat16, which NumPy lacks.
 
         >>> mg.tensor([1.0, 2.0]).numpy()
         array([1., 2.], dtype=float32)
@@ -296,7 +296,7 @@ class Tensor(Methods["Tensor"]):
         return array.astype(dtype) if dtype is not None and array.dtype != dtype else array.copy() if copy else array
 
     def item(self) -> Int | Float:
-        """The one element as a Python number. Raises RuntimeError: the tensor does not have exactly one.
+        """The only element as a Python number. Raises RuntimeError unless the tensor has exactly one element.
 
         >>> mg.tensor([2.5]).item()
         2.5
@@ -377,7 +377,7 @@ class Tensor(Methods["Tensor"]):
             raise RuntimeError("only leaf tensors can be deep-copied: use .detach().clone() for one with a history")
         if id(self) in memo:
             return memo[id(self)]
-        from copy import deepcopy  # here, as most programs never copy
+        from copy import deepcopy  # imported here, as most programs never copy a tensor
 
         twin = object.__new__(self.__class__)
         memo[id(self)] = twin
@@ -390,7 +390,7 @@ class Tensor(Methods["Tensor"]):
         array = self.array if self.is_meta else of(self.array).to_numpy(self.array)
         attributes = dict(vars(self))
         state = (self.__class__, array, str(self.device), self.requires_grad)
-        if isinstance(self.dtype, dt.ExtraDType) and not self.is_meta:  # as bits, which every NumPy can read
+        if isinstance(self.dtype, dt.ExtraDType) and not self.is_meta:  # as bits, which every NumPy version can read
             bits = array.view(f"u{array.itemsize}")
             return _rebuilt, (*state[:1], bits, *state[2:], attributes, self.dtype.name)
         return _rebuilt, (*state, attributes) if attributes else state
@@ -400,11 +400,11 @@ border_methods(Tensor, "backward", "retain_grad", "requires_grad_", "__array__",
 border_methods(Tensor, "__float__", "__int__", "__index__")
 
 
-everything: Callable[[Any], dict[str, Any]] = vars(Traced)["__dict__"].__get__  # ours among them
+everything: Callable[[Any], dict[str, Any]] = vars(Traced)["__dict__"].__get__  # including the library's own attributes
 
 
 class Attributes(dict[str, Any]):
-    """The attributes that a program has set on a tensor, its ``__dict__``: changes reach the tensor."""
+    """The attributes that a program has set on a tensor (its ``__dict__``). Changes also apply to the tensor."""
 
     def __init__(self, tensor: Tensor) -> None:
         self._all = everything(tensor)
@@ -433,7 +433,7 @@ _OURS = frozenset(name for cls in Tensor.__mro__ for name in inspect.get_annotat
 def _rebuilt(
     cls: type[Tensor], array: Array, device: str, needs: bool, attributes: dict[str, Any] | None = None, dtype: str = ""
 ) -> Tensor:
-    """Unpickle a tensor, as in PyTorch without history and gradient; an array of bits has the dtype named ``dtype``."""
+    """Unpickle a tensor without history or gradient, as in PyTorch; ``dtype`` is the real dtype of an array of bits."""
     array = array.view(dt.named(dtype).numpy) if dtype else array
     place = Device(device)
     array = array if place.type == "cpu" else for_device(place).asarray(array, place)

@@ -8,7 +8,7 @@ from .mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_gra
 from .tracebacks import border_functions as _border_functions
 from .walk import backward
 
-if TYPE_CHECKING:  # imported when first used
+if TYPE_CHECKING:  # imported on first use
     from ..compat import function, functional
     from ..compat.anomaly import detect_anomaly, set_detect_anomaly
     from ..compat.function import Function

@@ -1,4 +1,4 @@
-"""Op calls within the library: they bring operands to one dtype and device, and their errors name the op.
+"""Op calls within the library, which convert operands to a common dtype and device, and name the op in errors.
 
 ``tape.apply`` runs and records an op; this file adds type promotion, devices and errors. PyTorch's promotion rules:
 https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc.
@@ -27,16 +27,16 @@ from .views import note_view
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _USUAL = frozenset(map(np.dtype, ("float32", "float64", "bool", "int8", "uint8", "int16", "int32", "int64")))
-_REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # how an array library rejects its operands
+_REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # errors with which array libraries reject operands
 _usual = copy_context()
 with np.errstate(all="ignore"):  # as in PyTorch, 1 / 0 is inf without a warning
     _changed = [(v, value) for v, value in copy_context().items() if _usual.get(v) is not value]
-# NumPy's variable for this setting, and its value: setting it takes a seventh of the time of ``np.errstate``.
+# NumPy's variable for this setting, and its value. Setting it takes a seventh of the time of ``np.errstate``.
 ERRORS, IGNORED = _changed[0] if _changed else (ContextVar("none", default=None), None)
 
 
 def apply(op: Op, args: tuple[Any, ...]) -> Any:
-    """``tape.apply`` with promotion and views. An error from the array library names the op and its operands."""
+    """``tape.apply`` with promotion and views. Errors from the array library name the op and its operands."""
     dtype: Any = None
     usual, arrays = True, []
     for a in args:
@@ -71,7 +71,7 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
 
 
 def _converted(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Op, tuple[Any, ...], Any] | None:
-    """The op and arguments to use instead, and the 16-bit dtype to round to, if any; None if no change is needed."""
+    """The op and arguments to use instead, and the 16-bit dtype to round to, if any. None if no change is needed."""
     variables = [a.array for a in args if isinstance(a, Variable)]
     if any(type(x) is not type(variables[0]) for x in variables):
         return op, _one_device(op, args), None
@@ -103,7 +103,7 @@ def _is_half(a: Any) -> bool:
 
 
 def _in_float32(op: Op, args: tuple[Any, ...]) -> tuple[Op, tuple[Any, ...], Any]:
-    """Convert the 16-bit arguments of an op to float32. The results are rounded unless a tensor has a wider dtype."""
+    """Convert an op's 16-bit arguments to float32. The results are rounded unless a tensor has a wider dtype."""
     if half.unites(op):
         common = dt.result_type(*(a for a in map(bare, args) if hasattr(a, "dtype") or isinstance(a, dt.NUMBERS)))
     else:
@@ -115,26 +115,26 @@ def _in_float32(op: Op, args: tuple[Any, ...]) -> tuple[Op, tuple[Any, ...], Any
 
 
 def _widened(op: Op, position: int, a: Any, narrow: Any) -> Any:
-    """An operand in float32, rounded to 16 bits first unless the op reads all its digits."""
+    """An operand in float32, rounded to 16 bits first unless the op uses it at full precision."""
     if isinstance(a, Variable):
         rounds = a.array.ndim or half.rounds(op, position, False)
         return _cast(_cast(a, narrow) if rounds else a, FLOAT32)
     if isinstance(a, (int, float)) and half.rounds(op, position, True):
         with np.errstate(over="ignore"):
             number = float(np.float64(a).astype(narrow))
-        return a if op is pow and math.isinf(number) else number  # an exponent that PyTorch rejects
+        return a if op is pow and math.isinf(number) else number  # PyTorch rejects this exponent
     return a
 
 
 def _rounded(result: Any, narrow: Any) -> Any:
-    """Round the float32 results of an op to 16 bits."""
+    """Round an op's float32 results to 16 bits."""
     if result.__class__ is tuple:
         return tuple(_rounded(part, narrow) for part in result)
     return apply(cast, (result, narrow)) if result.array.dtype == FLOAT32 else result
 
 
 def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Move 0-d CPU tensors to the device of the others, as PyTorch does; raise an error for any other mix."""
+    """Move 0-d CPU tensors to the device of the other operands, as PyTorch does. Raises an error for any other mix."""
     variables = [a for a in args if isinstance(a, Variable)]
     backends = {id(of(a.array)): a for a in variables if a.array.ndim or of(a.array).device_type != "cpu"}
     if len(backends) > 1:
@@ -151,7 +151,7 @@ def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _one_dtype(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Any, ...] | None:
-    """The arguments, cast to the dtype of the result; None if they already have it (nearly always)."""
+    """The arguments, cast to the result dtype, or None if they already have it (nearly always)."""
     dtypes = [a.dtype for a in arrays if hasattr(a, "dtype")]
     if not dtypes:
         kind = type(args[0] if args else None).__name__
@@ -172,8 +172,8 @@ def _cast(a: Variable, dtype: Any) -> Any:
 
 
 def _again(op: Op, args: tuple[Any, ...], arrays: list[Any], error: Exception) -> Any:
-    """Try again if a Python integer was too large: in PyTorch it does not change the dtype, and wraps modulo 2ⁿ.
-    Otherwise raise the array library's error as one that names the op and its operands."""
+    """Try again if a Python integer was too large. (In PyTorch, it wraps modulo 2ⁿ and does not change the dtype.)
+    Otherwise raise the array library's error with the names of the op and its operands."""
     if any(o.packs for o in watch.observers) and of_user(error.__traceback__):  # from a pack hook
         raise error
     dtype = next((a.array.dtype for a in args if isinstance(a, Variable)), None)
@@ -183,7 +183,7 @@ def _again(op: Op, args: tuple[Any, ...], arrays: list[Any], error: Exception) -
         if within != args:
             return apply(op, within)
     shapes = ", ".join(f"{tuple(a.shape)} {a.dtype}" for a in arrays if hasattr(a, "dtype") and hasattr(a, "shape"))
-    # NumPy's wording, and CuPy's
+    # NumPy's wording and CuPy's
     if isinstance(error, TypeError) and re.search("not supported for the input types|^Wrong type", str(error)):
         raise NotImplementedError(f"{op.name} is not implemented for these dtypes (given {shapes})") from error
     if "could not be broadcast together" in str(error) and not isinstance(error, IndexError):
@@ -195,7 +195,7 @@ def _again(op: Op, args: tuple[Any, ...], arrays: list[Any], error: Exception) -
 
 
 def _misfit(shapes: list[tuple[int, ...]]) -> str:
-    """PyTorch's message for the last axis along which shapes do not broadcast; "" if they all do."""
+    """PyTorch's message for the last axis along which shapes do not broadcast, or "" if all axes do."""
     ndim = max(map(len, shapes))
     for place in reversed(range(ndim)):
         lengths = [shape[place - ndim] for shape in shapes if place - ndim >= -len(shape)]

@@ -1,4 +1,4 @@
-"""Errors of the backward pass: it cannot start here, or a node's saved values were freed or changed."""
+"""Errors of the backward pass: it cannot start, or a node's saved values were freed or changed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check_start(i: int, root: Any, gradient: Any) -> None:
 
 
 def walked_twice(node: Node) -> RuntimeError:
-    """The error for a node whose saved values an earlier backward pass has freed."""
+    """The error for a node whose saved values were freed by an earlier backward pass."""
     return RuntimeError(
         f"Trying to backward through the graph a second time (or directly access saved tensors after they have already "
         f"been freed): {described(node)} freed them when the first backward() passed it. Specify retain_graph=True "
@@ -63,13 +63,13 @@ def changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
 
 
 def no_rule(op: Op) -> RuntimeError:
-    """The error for a gradient that reaches an op that has no rules."""
+    """The error for a gradient that reaches an op without rules."""
     rules = ", ".join(f"{name}=lambda g, …" for name in (*op.params, op.variadic) if name)
     return RuntimeError(f"the op {op.name} has no gradient rule: define one for each input, @op({rules})")
 
 
 def described(node: Node) -> str:
-    """A node's op, its rule, and the line that called it."""
+    """A description of a node: its op, its rule, and the line that called it."""
     op, name = node.op, node.op.param(node.plan.inputs[0])
     where = (
         f"called at {spelled(node.place)}" if node.place else "autograd.detect_anomaly() names the line that called it"

@@ -1,4 +1,4 @@
-"""Gradients that are returned, not accumulated: ``autograd.grad``, and products of vectors with Jacobians J."""
+"""Gradients that are returned instead of accumulated: ``autograd.grad``, and vector products with Jacobians J."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def grad(
     """The gradients of ``outputs`` with respect to ``inputs``, returned instead of accumulated.
 
     Args:
-        only_inputs: has no effect, as in PyTorch: the backward pass follows only the paths that lead to ``inputs``.
-        is_grads_batched: each of ``grad_outputs`` consists of rows; each row gets its own backward pass, and a row of
-            its own in each result.
-        allow_unused: return None for an input that is not in the graph.
-        materialize_grads: return zeros for such an input. See ``backward`` for the other arguments.
+        only_inputs: has no effect, as in PyTorch. The backward pass only follows the paths that lead to ``inputs``.
+        is_grads_batched: each tensor in ``grad_outputs`` consists of rows. Each row gets its own backward pass and its
+            own row in each result.
+        allow_unused: return None for inputs that are not in the graph.
+        materialize_grads: return zeros for such inputs. See ``backward`` for the other arguments.
 
-    Raises RuntimeError: an input is not in the graph, and neither option is set; ValueError: ``materialize_grads`` with
-    ``allow_unused=False``.
+    Raises RuntimeError if an input is not in the graph and neither option is set, and ValueError for
+    ``materialize_grads`` with ``allow_unused=False``.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: False")
@@ -67,7 +67,7 @@ def grad(
 
 
 def pull(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bool, retain: bool = True) -> Tensors:
-    """vᵀ J for each input, None if no output depends on it. Without vectors, v is 1."""
+    """vᵀ J for each input, or None if no output depends on the input. Without vectors, v is 1."""
     positions = [i for i, output in enumerate(outputs) if output.requires_grad]
     if not positions:
         return (None,) * len(inputs)
@@ -76,7 +76,7 @@ def pull(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bo
 
 
 def push(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bool, fill: Function) -> Tensors:
-    """J v for each output, None if it is 0: the gradient of (uᵀ J) v for u, in which ``fill`` replaces None."""
+    """J v for each output, or None if it is 0: the gradient of (uᵀ J) v for u, where ``fill`` replaces None in uᵀ J."""
     us = tuple(wrap(xp(o.array).zeros_like(o.array)).requires_grad_() for o in outputs)
     return pull(fill(pull(outputs, inputs, us, True), inputs), us, vectors, create)
 
@@ -96,6 +96,6 @@ def rows(output: Any, inputs: Sequence[Any], pull_one: Function) -> Tensors:
 
 
 def filled(gradients: Sequence[Any], like: Sequence[Any]) -> Tensors:
-    """The gradients, with zeros instead of None."""
+    """The gradients, with None replaced with zeros."""
     pairs = zip(gradients, like, strict=True)
     return tuple(wrap(xp(x.array).zeros_like(x.array)) if g is None else g for g, x in pairs)

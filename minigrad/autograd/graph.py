@@ -1,4 +1,4 @@
-"""The graph as PyTorch shows it: the names of nodes, the nodes before them, and a leaf's AccumulateGrad."""
+"""The graph as PyTorch presents it: the names of nodes, the nodes before them, and a leaf's AccumulateGrad."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..ops.op import Op
 from . import tape
 from .tape import Variable
 
-if TYPE_CHECKING:  # ``compat`` has the rest of PyTorch's names
+if TYPE_CHECKING:  # ``compat`` defines the rest of PyTorch's names
 
     def __getattr__(name: str) -> Any: ...
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # ``compat`` has the rest of PyTorch's names
 class Node(tape.Node):
     """The class of ``Tensor.grad_fn`` (``torch.autograd.graph.Node``).
 
-    As in PyTorch, the name of a node is the name of its class. A node gets that class when a program first looks at it.
+    As in PyTorch, the name of a node is the name of its class. A node gets that class when a program first accesses it.
     If a function consists of several ops here but is one op in PyTorch, the function sets the class (``as_one``).
     """
 
@@ -28,23 +28,23 @@ class Node(tape.Node):
     def __repr__(self) -> str:
         return f"<{self.name()} of {self.op.name}>"
 
-    if TYPE_CHECKING:  # only on the classes that programs see: here it would slow down the backward pass
+    if TYPE_CHECKING:  # only on the classes that programs see, as it would slow down the backward pass here
 
         def __getattr__(self, name: str) -> Any: ...
 
     def name(self) -> str:
-        """PyTorch's name for it: "MulBackward0", or "CubeBackward" for a user's Function."""
+        """PyTorch's name for the node: "MulBackward0", or "CubeBackward" for a user's Function."""
         return _names[type(shown(self))]
 
     @property
     def next_functions(self) -> tuple[tuple[tape.Node | AccumulateGrad | None, int], ...]:
-        """The nodes of the inputs: an AccumulateGrad for a leaf, None for an input that needs no gradient."""
+        """The nodes of the inputs: an AccumulateGrad for a leaf, or None for an input that needs no gradient."""
         behind = [(end_of(t), slot) for t, slot, _, _ in self.edges]
         return tuple((None, 0) if i is None else behind[i] for i in layer().inputs_of(self))
 
 
 def name_by_op(op: Op) -> str:
-    """The name of an op's nodes: "LinearBackward0". (PyTorch's may depend on the operands: "AddmmBackward0".)"""
+    """The name of an op's nodes: "LinearBackward0". (PyTorch's name may depend on the operands: "AddmmBackward0".)"""
     name = "".join(part[:1].upper() + part[1:] for part in op.name.split("_"))
     return f"{name}Backward0" if op.backward is None else f"{op.name}Backward"
 
@@ -73,19 +73,19 @@ def shown(node: Any) -> Any:
 
 
 def as_one(result: Any, name: str) -> Any:
-    """The result, after giving its node PyTorch's name for the whole function of several ops."""
+    """The result of a function of several ops, after giving its node PyTorch's name for the whole function."""
     if result._node is not None:
         result._node.__class__ = _class_of(name)
     return result
 
 
 def end_of(target: Any) -> Any:
-    """The target of an edge, as a program sees it: a node, or the AccumulateGrad of a leaf."""
+    """The target of an edge as a program sees it: a node, or a leaf's AccumulateGrad."""
     return shown(target) if isinstance(target, tape.Node) else AccumulateGrad.of(target)
 
 
 class AccumulateGrad:
-    """Represents a leaf among the nodes of a graph: one object for each leaf, as long as something refers to it.
+    """Represents a leaf among the nodes of a graph. Each leaf has one such object while anything refers to it.
 
     Attributes:
         variable: the leaf.
@@ -99,13 +99,13 @@ class AccumulateGrad:
 
     @classmethod
     def of(cls, variable: Variable) -> AccumulateGrad:
-        """The AccumulateGrad of a leaf."""
+        """The AccumulateGrad object of a leaf."""
         return cls._instances.get(id(variable)) or cls._instances.setdefault(id(variable), cls(variable))
 
     __getattr__ = _of_node
 
     def name(self) -> str:
-        """PyTorch's name for it."""
+        """PyTorch's name for the node."""
         return "torch::autograd::AccumulateGrad"
 
 

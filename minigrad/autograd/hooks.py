@@ -1,7 +1,7 @@
-"""Hooks: the program's functions that see gradients during the backward pass, and may replace them.
+"""Hooks: user functions that receive gradients during the backward pass and may replace them.
 
-Hooks on a tensor belong to one result of a node, or to a leaf. ``compat/nodes.py`` has the objects for hooks on a node
-itself and on the accumulation of a leaf's gradient.
+Hooks on a tensor belong to one result of a node, or to a leaf. ``compat/nodes.py`` defines the objects for hooks on a
+node itself and on the accumulation of a leaf's gradient.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:  # few backward passes need these
 else:
     errors = Deferred("minigrad.autograd.errors")
 
-AROUND = -1  # the key of the hooks on a node itself; hooks on its results have the result's number
+AROUND = -1  # the key of hooks on a node itself; the key of hooks on a result is the result's number
 
 
 class RemovableHandle:
-    """Adds a hook to ``hooks`` under a unique number, ``id``; ``remove()`` removes it."""
+    """Adds a hook to ``hooks`` under a unique number, ``id``. Call ``remove()`` to remove it."""
 
     _keys = count()
 
@@ -56,19 +56,19 @@ def check_like(new: Variable, old: Variable) -> None:
 
 
 def run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, list[Any]]) -> None:
-    """Call the hooks on a node's results (or on a leaf) with the gradient, which they may replace."""
+    """Call the hooks on a node's results (or on a leaf) with the gradients, which they may replace."""
     for slot, total in sums.items():
         registered = hooks.get(slot, {})
         gradient = shown(total[0])  # one object, on which hooks may set attributes
         for _, hook in sorted(registered.items(), key=lambda item: item[0] == RETAINED):  # retain_grad's comes last
-            total[1], changed = False, hook(gradient)  # it may keep the gradient
+            total[1], changed = False, hook(gradient)  # the hook may keep the gradient
             if changed is not None:
                 check_like(changed, gradient)
                 total[0], gradient = changed if isinstance(total[0], Variable) else changed.array, changed
 
 
 def accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool, hooked: bool = True) -> None:
-    """Add to ``.grad``, and run the hooks on the accumulation."""
+    """Add a gradient to a leaf's ``.grad``, and run the hooks on the accumulation."""
     if hooked and leaf._around is not None:
         arrived = leaf._around.run_first((shown(gradient),))
         if arrived[0] is not None:

@@ -23,9 +23,9 @@ from .views import Viewing, move_retained
 
 
 def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -> bool:
-    """Set ``target`` in place to ``op(target, *others)``, the last operand times ``factor``, if arrays suffice: no
-    gradient is needed, nothing observes the op, and all operands are floats of one dtype. Returns whether it did. If
-    not, or after an error, nothing has changed, and ``mutate`` makes the change or raises the error."""
+    """Set ``target`` in place to ``op(target, *others)``, with the last operand times ``factor``, if no gradient is
+    needed, nothing observes the op, and all operands are floats of one dtype. Returns whether it did so. If not, or
+    after an error, nothing has changed, and ``mutate`` makes the change or raises the error."""
     array, grad = target.array, state.grad
     dtype, kind, operands = array.dtype, array.__class__, [array]
     if (dtype is not FLOAT32 and dtype is not FLOAT64) or watch.observers or 0 in array.strides:
@@ -57,7 +57,7 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
                 array[...] = result
         finally:
             ERRORS.set(usual)
-    except Exception:  # also for read-only memory: ``mutate`` raises it again
+    except Exception:  # including read-only memory; ``mutate`` raises the error again
         return False
     finally:
         ERRORS.set(usual)  # twice, as Ctrl-C may interrupt before any line
@@ -65,14 +65,14 @@ def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -
     return True
 
 
-# Ops whose forward is a single NumPy function, which can write to its first operand.
+# Ops whose forward function is a single NumPy function, which can write to its first operand.
 _UFUNCS: dict[str, Any] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide}
 _UFUNCS |= {"neg": np.negative, "sqrt": np.sqrt}
 
 
 def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = None) -> Any:
     """Change ``target``, usually ``args[0]``, in place to ``op(*args)``, and give it that op's history. ``out`` is
-    memory that the caller has already changed, after ``check_mutable``, as ``x[i] = v`` does."""
+    memory that the caller has already changed (after ``check_mutable``), as ``x[i] = v`` does."""
     with span("copy_" if op.name == "put" else f"{op.name}_", "call"):
         if out is None:
             check_mutable(target, op.name)
@@ -82,7 +82,7 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
             check_fits(target, result.array, op.name)
             node: Node | None = result._node
             if node is not None and isinstance(node.saved, list) and any(a is target for a in node.saved):
-                # if a node saved the very Variable that is about to change, give it a copy (and avoid a cycle)
+                # if a node saved the Variable that is about to change, give it a copy (which also avoids a cycle)
                 original, version_of_out = as_it_was(target), node.versions[-1]
                 node.saved = [original if a is target else a for a in node.saved]
                 node.versions = [(a._changes, a._changes[0]) for a in node.saved if isinstance(a, Viewing)]
@@ -104,7 +104,7 @@ def as_it_was(target: Viewing) -> Viewing:
 
 
 def check_mutable(target: Viewing, name: str, part: Array | None = None) -> None:
-    """Raise an error for writing to (``part`` of) read-only or shared memory, or to a leaf that requires grad."""
+    """Raise an error for writing to read-only or shared memory (or ``part`` of it), or to a leaf that requires grad."""
     watch.notify("changing", target)
     array = target.array if part is None else part
     if 0 in array.strides and array.size and repeats(array):
@@ -139,7 +139,7 @@ def repeats(array: Array) -> bool:
 
 
 def check_fits(target: Viewing, result: Array, name: str) -> None:
-    """Raise an error if the result's shape differs from the target's, or its dtype is of a higher category."""
+    """Raise an error if the result's shape differs from the target's or its dtype is of a higher category."""
     if result.shape != target.array.shape:
         raise RuntimeError(
             f"output with shape {list(target.array.shape)} doesn't match the broadcast shape {list(result.shape)}: "
@@ -151,14 +151,14 @@ def check_fits(target: Viewing, result: Array, name: str) -> None:
 
 
 def bump(target: Viewing, name: str) -> None:
-    """Count a change in place, and record where the program made it."""
+    """Count an in-place change, and record where the program made it."""
     note_change(target._changes, "x[...] = value" if name == "put" else f"{name}_", caller(2))
 
 
 def rebase(target: Viewing, result: Any) -> None:
     """Give ``target`` the history of ``result``; if it is a view, give its base the history of a partial assignment."""
     before, slot = target._node, target._slot
-    if (node := result._node) is not None:  # keeping a small constant that becomes the result would make a cycle
+    if (node := result._node) is not None:  # keeping a small constant that becomes the result would create a cycle
         node.others = [weak(a, a.array) if a is target else a for a in node.others]
     target._node, target._slot, target._needs = result._node, result._slot, result._needs
     target._seen = target._changes[0]
@@ -178,13 +178,13 @@ def rebase(target: Viewing, result: Any) -> None:
     mask = (1 if base._needs else 0) | (2 if result._needs else 0)
     change, rest = (assign_view, (view, args, slot)) if index is None else (put, (index,))
     rebase(base, record_observed(change, (base, result, *rest), mask, base.array))
-    target._seen = -1  # from now on its history is the base's, as for other views
+    target._seen = -1  # from now on, its history is the base's, as for other views
     if target._node is not None and target._node.hooks:
-        target._source()  # which moves what retain_grad keeps
+        target._source()  # which also moves retain_grad's hook
 
 
 def _places(target: Viewing) -> tuple[Viewing, Any]:
-    """For a view of an expanded tensor: the tensor before ``expand``, and the index of the view's elements in it."""
+    """For a view of an expanded tensor: the tensor before ``expand``, and the view's index in that tensor."""
     steps, base = [target._view], target._viewed()
     while base is not None and base._view is not None and repeats(base.array):
         steps.append(base._view)

@@ -1,4 +1,4 @@
-"""The base class of Tensor's methods: ``names.py`` puts them into ``Methods``, which imports none of the functions.
+"""The base class with Tensor's methods. ``names.py`` adds them to ``Methods``, so this file imports no functions.
 
 Type checkers read ``methods.pyi``, which ``python tasks.py index`` writes.
 """
@@ -13,4 +13,4 @@ Tensor = TypeVar("Tensor")
 
 
 class Methods(Viewing, Generic[Tensor]):
-    """The methods of a Tensor that are functions of ``minigrad``, operators, or in-place versions."""
+    """The Tensor methods that are ``minigrad`` functions, operators, or in-place versions of functions."""

@@ -23,18 +23,18 @@ class _State(local):
 state = _State()
 
 
-# Thread state that results depend on: a checkpoint calls each of these functions when it begins, and gets a function
-# that makes the context for each of its runs.
+# Thread state that results depend on. A checkpoint calls each of these functions when it begins, and gets a function
+# that creates the context for each of its runs.
 carried: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []
 
 
 def states() -> list[Callable[[], AbstractContextManager[Any]]]:
-    """For each kind of ``carried`` state, a function that makes its context."""
+    """For each kind of ``carried`` state, a function that creates its context."""
     return [state() for state in carried]
 
 
 def within(around: Iterable[Callable[[], AbstractContextManager[Any]]], *contexts: Any) -> ExitStack:
-    """Enter the contexts that ``around`` makes, and then others."""
+    """Enter the contexts that ``around`` creates, and then other contexts."""
     with ExitStack() as stack:
         for context in (*(make() for make in around), *contexts):
             stack.enter_context(context)
@@ -42,7 +42,7 @@ def within(around: Iterable[Callable[[], AbstractContextManager[Any]]], *context
 
 
 class at_end:
-    """``with at_end(function, *arguments) as end, end:`` calls the function at the end, twice, whatever happens.
+    """``with at_end(function, *arguments) as end, end:`` calls the function twice at the end, whatever happens.
 
     Ctrl-C may raise KeyboardInterrupt before any line, even before the first one of ``__exit__``: if the inner ``with``
     is interrupted, the outer one still calls the function. So the function must be safe to call twice.
@@ -61,7 +61,7 @@ class at_end:
 
 
 class _Mode:
-    """A context manager and decorator that sets the mode and always restores the old one. If ``inference`` is None,
+    """A context manager and decorator that sets the mode and always restores the old mode. If ``inference`` is None,
     inference mode stays unchanged."""
 
     grad: bool
@@ -74,7 +74,7 @@ class _Mode:
         state.grad, state.inference = self.grad, inference  # last, so that no interrupt falls between it and the body
 
     def __exit__(self, *raised: object) -> None:
-        if before := vars(self)["_before"].get(get_ident()):  # none if one thread enters and another exits
+        if before := vars(self)["_before"].get(get_ident()):  # empty if one thread enters and another exits
             state.grad, state.inference = before.pop()
 
     def __call__(self, function: F) -> F:
@@ -99,7 +99,7 @@ class _Mode:
         return wrapped  # type: ignore[return-value]
 
     def _generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a generator function: its body runs in the mode, but the caller's code between two values does not."""
+        """Wrap a generator function to run its body in the mode, but not the caller's code between two values."""
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -132,7 +132,7 @@ def kept() -> at_end:
 
 
 class no_grad(_Mode):
-    """Record nothing inside: ``with no_grad():`` or ``@no_grad()``.
+    """Disable gradient recording within ``with no_grad():`` or a function decorated with ``@no_grad()``.
 
     >>> w = mg.ones(2, requires_grad=True)
     >>> with mg.no_grad():
@@ -149,7 +149,7 @@ class no_grad(_Mode):
     def __new__(cls, function: None = None) -> Self: ...
 
     def __new__(cls, function: Any = None, mode: Any = None) -> Any:
-        function = mode if function is None else function  # inference_mode's name for the same argument
+        function = mode if function is None else function  # inference_mode calls this argument ``mode``
         mode = super().__new__(cls)
         if not callable(function):
             return mode
@@ -158,18 +158,18 @@ class no_grad(_Mode):
 
 
 class enable_grad(no_grad):
-    """Record inside, even within a ``no_grad``."""
+    """Enable gradient recording, even within ``no_grad``."""
 
     grad = True
 
 
 class inference_mode(no_grad):
-    """Record nothing inside, like ``no_grad``: ``with inference_mode():``, ``@inference_mode()``.
+    """Disable gradient recording, like ``no_grad``: ``with inference_mode():`` or ``@inference_mode()``.
 
     Args:
-        mode: False records inside, like ``enable_grad``.
+        mode: False enables recording instead, like ``enable_grad``.
 
-    In PyTorch, tensors made inside can never join a graph; here they can, like tensors made under ``no_grad``.
+    In PyTorch, tensors created in this mode can never join a graph. Here they can, as under ``no_grad``.
 
     >>> with mg.inference_mode():
     ...     y = mg.ones(2, requires_grad=True) * 2
@@ -193,7 +193,7 @@ class inference_mode(no_grad):
 
 
 class set_grad_enabled(_Mode):
-    """Record ops or not, from here on or within ``with set_grad_enabled(flag):``."""
+    """Set whether ops are recorded, either from here on or within ``with set_grad_enabled(flag):``."""
 
     def __init__(self, mode: bool) -> None:
         self.grad = bool(mode)
@@ -203,7 +203,7 @@ class set_grad_enabled(_Mode):
         state.grad = self.grad  # the old mode has already been saved
 
     def __call__(self, function: F) -> F:
-        self.__exit__()  # as a decorator it changes nothing here
+        self.__exit__()  # as a decorator, it has no effect at this point
         return super().__call__(function)
 
 
@@ -213,5 +213,5 @@ def is_grad_enabled() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this runs within ``inference_mode``."""
+    """Whether ``inference_mode`` is active."""
     return state.inference

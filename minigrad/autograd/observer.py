@@ -1,7 +1,7 @@
-"""Observers: an Observer sees each op, each gradient, each node of the backward pass, and spans around them.
+"""Observers, which are notified of each op, each gradient, each node of the backward pass, and spans around them.
 
-Anomaly mode, checkpointing, the profiler and the pictures are observers. They belong to the thread that registered
-them. Without observers, the cost per op is one check of an empty tuple.
+Anomaly mode, checkpointing, the profiler and the graph pictures use observers. An observer belongs to the thread that
+registered it. Without observers, the cost per op is one check of an empty tuple.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Observer:
-    """Watches the engine. Every method does nothing by default: override those you need. Arrays belong to the engine:
-    copy any that you keep. An exception in a method ends the op or the backward pass.
+    """Watches the engine. Every method does nothing by default, so override only those you need. Arrays belong to the
+    engine, so copy any that you keep. An exception in a method ends the op or the backward pass.
 
     Attributes:
-        packs: whether it stores nodes' saved tensors elsewhere; it then gets a copy of a tensor about to change.
+        packs: whether it stores nodes' saved tensors elsewhere. It then gets a copy of a tensor about to change.
         lasts: whether it stays attached (or detached) when another observer's context ends.
     """
 
     packs = lasts = False
 
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:
-        """An op is about to run, on Tensors, or on arrays within a gradient rule."""
+        """An op is about to run, on Tensors or (within a gradient rule) on arrays."""
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> Any:
-        """An op has run. The tape recorded ``node``, None if no gradient will be needed. If this returns something
-        other than None, the program gets that instead of the result; other observers still see the result. (For bare
-        arrays and in-place changes, the return value is ignored.)"""
+        """An op has run. The tape recorded ``node``, or None if no gradient will be needed. If this method does not
+        return None, the program gets the returned value instead of the result, which other observers still see. (For
+        bare arrays and in-place changes, the return value is ignored.)"""
 
     def changing(self, tensor: Any) -> None:
         """A program is about to change a tensor in place."""
@@ -47,21 +47,21 @@ class Observer:
         """An op has raised an error instead of returning a result."""
 
     def arrived(self, target: Any, slot: int, gradient: Any) -> None:
-        """The complete gradient of a node's result ``slot``, before the node's rules run, or of a leaf at the end of
-        the pass. An Array, or a Tensor if the backward pass itself is recorded."""
+        """A gradient is complete: that of a node's result ``slot``, before the node's rules run, or that of a leaf at
+        the end of the pass. It is an Array, or a Tensor if the backward pass itself is recorded."""
 
     def passing(self, node: Any) -> None:
         """A node's rules are about to run."""
 
     def delivered(self, node: Any, position: int, gradient: Any) -> None:
         """A rule has computed a gradient for ``node.edges[position]``, summed over broadcast axes and in the input's
-        dtype; it is not yet added to the gradients from other nodes."""
+        dtype, but not yet added to the gradients from other nodes."""
 
     def passed(self, node: Any, gradients: Sequence[Array | None]) -> None:
-        """A node's rules have run, with these results."""
+        """A node's rules have run and returned these gradients."""
 
     def ended(self) -> None:
-        """A backward pass is over."""
+        """A backward pass has ended."""
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
         """A span begins: a module's call, an optimizer step, a batch, a backward pass, a call that creates tensors."""
@@ -72,7 +72,7 @@ class Observer:
 
 @contextmanager
 def observed(*observers: Observer, exclusive: bool = False) -> Iterator[None]:
-    """A context in which these also observe this thread; with ``exclusive``, no others do."""
+    """A context in which these observers also watch this thread. With ``exclusive``, no others do."""
     before, everywhere = watch.observers, Watch.observers
     with at_end(restore, before, everywhere, exclusive) as end, end:
         register(observers if exclusive else (*before, *observers))
@@ -80,7 +80,7 @@ def observed(*observers: Observer, exclusive: bool = False) -> Iterator[None]:
 
 
 def register(observers: tuple[Observer, ...]) -> None:
-    """Set this thread's observers; if they are the observers of every thread, follow later changes to those."""
+    """Set this thread's observers. If they equal the observers of every thread, follow later changes to those."""
     if observers == Watch.observers:
         vars(watch).pop("observers", None)
     else:
@@ -88,8 +88,8 @@ def register(observers: tuple[Observer, ...]) -> None:
 
 
 def restore(before: tuple[Observer, ...], everywhere: tuple[Observer, ...], exclusive: bool = False) -> None:
-    """Restore this thread's observers to ``before``, saved when ``everywhere`` observed every thread, but without those
-    detached and with those attached since. ``exclusive``: the observers in ``before`` were suspended meanwhile."""
+    """Restore this thread's observers to ``before``, saved when ``everywhere`` observed every thread, but without any
+    detached and with any attached since then. ``exclusive``: the observers in ``before`` were suspended meanwhile."""
     now = watch.observers
     lasting = tuple(o for o in now if o.lasts and o not in before)
     before = (*(o for o in before if exclusive or not o.lasts or o in now), *lasting)
@@ -101,7 +101,7 @@ def attach(observer: Observer, everywhere: bool = False) -> None:
     """Let an observer watch this thread, or every thread, until ``detach``."""
     here = (*watch.observers, observer)
     if everywhere:
-        Watch.observers = (*Watch.observers, observer)  # for threads that have registered none
+        Watch.observers = (*Watch.observers, observer)  # for threads without registered observers
     register(here)
 
 
@@ -113,9 +113,9 @@ def detach(observer: Observer) -> None:
 
 
 class span:
-    """``with span("Adam.step", "step", optimizer):`` notifies the observers when a span begins and ends. ``name``: its
-    name in a profile. ``kind``: "module", "step", "data", "walk" or "call". ``subject``: the module, the optimizer and
-    so on; for a walk, its roots; for a call, a list that contains the result when the span ends."""
+    """``with span("Adam.step", "step", optimizer):`` notifies the observers when a span begins and ends. ``name`` is
+    its name in a profile and ``kind`` is "module", "step", "data", "walk" or "call". ``subject`` is the module, the
+    optimizer and so on; for a walk, its roots; and for a call, a list that contains the result when the span ends."""
 
     __slots__ = ("arguments", "observers")
 
@@ -133,7 +133,7 @@ class span:
 
 
 def announced(function: F) -> F:
-    """Wrap a function that creates tensors without an op: observers see a span of kind "call"."""
+    """Wrap a function that creates tensors without an op, so that observers see a span of kind "call"."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Op arguments that need no gradient, remembered by weak references for pictures and explanations.
+"""Op arguments that need no gradient, kept by weak references for pictures and explanations.
 
-The tape saves only the values that gradient rules need. A picture needs more: the constant added to a tensor, the
-target of a loss. An in-place change is stamped with the order of nodes, which shows whether a tensor still has the
-value that a node read.
+The tape saves only the values that gradient rules need. A picture needs more, such as the constant added to a tensor or
+the target of a loss. Each in-place change is stamped with the current node number, which shows whether a tensor still
+has the value that a node read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..backend import ARRAY_TYPES
 from ..ops.op import Traced
 from .tracebacks import Place as Place
 
-order = count()  # of nodes, and of changes in place
+order = count()  # numbers nodes and in-place changes
 SMALL = 16  # a node may keep a constant of at most this many elements alive
 _PLAIN = {int, float, bool, complex, str, slice, NoneType, EllipsisType, type(np.dtype(np.float32)), type}
 
@@ -35,14 +35,14 @@ class WeakValue(ref):  # type: ignore[type-arg]
 
 
 def weak(value: Any, array: Any) -> WeakValue:
-    """The WeakValue of a tensor with this array, or of an array."""
+    """A WeakValue for a tensor with this array, or for an array."""
     result = WeakValue(value)
     result.shape, result.dtype, result.origin = array.shape, array.dtype, getattr(value, "_origin", None)
     return result
 
 
 def noted(args: Sequence[Any], places: Iterable[int]) -> list[Any]:
-    """The arguments at these positions as a node may keep them: small constants, and WeakValue tensors and arrays."""
+    """The arguments at these positions as a node keeps them: small constants, and WeakValues of tensors and arrays."""
     values = []
     for i in places:
         value = args[i]
@@ -61,13 +61,13 @@ def noted(args: Sequence[Any], places: Iterable[int]) -> list[Any]:
 
 
 def there(value: Any) -> Any:
-    """Dereference a WeakValue: its object, or None if it was freed. Returns anything else unchanged."""
+    """Dereference a WeakValue. Returns its object, or None if it was freed, and anything else unchanged."""
     alive = value() if value.__class__ is WeakValue else None
     return value if alive is None else alive
 
 
 def note_change(version: list[Any], name: str, place: str | Place) -> None:
-    """Count a change in place in a version counter, with the op's name, its place, and the latest node's number."""
+    """Record an in-place change in a version counter, with the op's name, its place, and the latest node number."""
     version[0] += 1
     version[1] = (name, place, next(order))
 

@@ -1,8 +1,8 @@
-"""The tape: ``Variable`` is an array that remembers how it was made; ``Node`` is that memory.
+"""The tape: ``Variable`` is an array that remembers how it was made, and ``Node`` is that record.
 
 ``apply`` runs an op on Variables and, if a gradient will be needed, records a Node with the values saved for the op's
-rules. ``walk.py`` has the backward pass over the nodes. Other files build on this: ``calls.py`` (promotion and errors),
-``views.py`` (views and in-place changes), ``graph.py`` (node names).
+rules. ``walk.py`` implements the backward pass over the nodes. Other files build on the tape: ``calls.py`` (promotion
+and errors), ``views.py`` (views and in-place changes), ``graph.py`` (node names).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .origin import Place, note_change, noted, order
 
 Array = dtype.Array
 _new = object.__new__
-RETAINED = -1  # the number of retain_grad's hook: register_hook's have positive numbers
+RETAINED = -1  # the number of retain_grad's hook (hooks from register_hook have positive numbers)
 
 
 class Variable(Traced):
@@ -30,11 +30,11 @@ class Variable(Traced):
     """
 
     array: Array
-    _changes: list[Any]  # [changes in place, op and place of the last]; one list for all views of the same memory
+    _changes: list[Any]  # [in-place changes, op and place of the last one], shared by all views of the same memory
     _needs: bool = False
     _node: Node | None = None  # None for a leaf
     _slot: int = 0  # which of the node's results this is
-    _parent: Any = None  # for a view: the tensor that it is a view of (views.py)
+    _parent: Any = None  # for a view, the tensor that it is a view of (views.py)
     _grad: Any = None
     _hooks: dict[int, Callable[..., Any]] | None = None
     _after: dict[int, Callable[..., Any]] | None = None  # hooks that run after an addition to .grad
@@ -49,15 +49,15 @@ class Variable(Traced):
         return apply(op, args)
 
     def _wanted(self) -> bool:
-        """Whether it needs a gradient."""
+        """Whether the Variable needs a gradient."""
         return self._needs
 
     def _source(self) -> tuple[Node | None, int]:
-        """The node that made it, and which of its results it is."""
+        """The node that created the Variable, and the number of this result among the node's results."""
         return self._node, self._slot
 
     def add_gradient(self, gradient: Any, ours: bool) -> None:
-        """Add to ``.grad``; unless the array is ``ours``, others may also refer to it, so it is copied first."""
+        """Add to ``.grad``. Unless the array is ``ours``, other code may refer to it, so it is copied first."""
         if self._grad is None:
             self._grad = wrap(gradient if ours else gradient.copy())
         else:
@@ -71,16 +71,16 @@ class Node:
     Attributes:
         op: the op.
         plan: the inputs that need a gradient, and their rules.
-        edges: for each of them (its node, or the leaf itself; slot; shape; dtype).
-        others: the arguments that need no gradient, by position, as far as they are remembered (origin.py).
-        saved: the saved arguments; None once they are freed, Lost until they are computed again.
-        versions: for each saved tensor, its version counter, and the count when it was saved.
-        out: the result, or all results, if a rule needs it; their versions are then at the end of ``versions``.
-        kernel: the kernel that computed the result and will compute the gradients; None if the rules do.
+        edges: for each of these inputs (its node, or the leaf itself; slot; shape; dtype).
+        others: the arguments that need no gradient, by position, as far as they are kept (origin.py).
+        saved: the saved arguments, None once they are freed, or Lost until they are recomputed.
+        versions: for each saved tensor, its version counter and the count when it was saved.
+        out: the result, or all results, if a rule needs them. Their versions are then at the end of ``versions``.
+        kernel: the kernel that computed the result and will compute the gradients, or None if the rules do.
         residual: the values that the kernel saved for the backward pass.
         shapes: the shapes of the variadic inputs.
         results: for an op with several results, the shape, dtype and namespace of each.
-        hooks: by result, functions that see and may replace its gradient.
+        hooks: for each result, functions that receive its gradient and may replace it.
         place: the line of the program that called the op, if an observer has recorded it.
         order: its number in order of creation: a node is younger than all nodes it depends on.
     """
@@ -115,14 +115,14 @@ class Node:
 
 
 class Lost:
-    """A placeholder for saved values that a node has dropped: ``restore`` computes them again."""
+    """A placeholder for saved values that a node has dropped. ``restore`` recomputes them."""
 
     def restore(self, node: Node) -> None:
-        """Compute the node's saved values again, and store them in the node."""
+        """Recompute the node's saved values, and store them in the node."""
         raise NotImplementedError
 
     def used(self, node: Node) -> None:
-        """The node's rules have run, and the graph is retained for another backward pass."""
+        """Called when the node's rules have run and the graph is retained for another backward pass."""
 
 
 _variable: Any = Variable  # the classes of the results and nodes that ops create
@@ -136,7 +136,7 @@ def classes_are(variable: type[Variable] | None = None, node: type[Node] | None 
 
 
 def wrap(array: Array) -> Any:
-    """A Variable without history around an array; a NumPy scalar becomes a 0-d array."""
+    """A Variable without history that wraps an array. A NumPy scalar becomes a 0-d array."""
     result = _new(_variable)
     result.array = array if type(array) in ARRAY_TYPES else np.asarray(array)
     result._changes = [0, None]
@@ -144,7 +144,7 @@ def wrap(array: Array) -> Any:
 
 
 def apply(op: Op, args: tuple[Any, ...]) -> Any:
-    """Run an op on Variables and attributes, and record it if an input needs a gradient."""
+    """Run an op on Variables and attributes, and record the op if an input needs a gradient."""
     arrays = [a.array if isinstance(a, Variable) else a for a in args]
     return watched(run, op, args, arrays) if watch.observers else run(op, args, arrays)
 
@@ -159,7 +159,7 @@ def run(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> Any:
 
 
 def watched(run: Callable[..., Any], op: Op, args: tuple[Any, ...], *more: Any) -> Any:
-    """Call ``run(op, args, *more)`` under the observers; returns its result, or an observer's replacement."""
+    """Call ``run(op, args, *more)`` and notify the observers. Returns its result, or an observer's replacement."""
     watch.notify("applying", op, args)
     try:
         result = run(op, args, *more)
@@ -170,13 +170,13 @@ def watched(run: Callable[..., Any], op: Op, args: tuple[Any, ...], *more: Any) 
 
 
 def report(op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> Any:
-    """Notify the observers that an op has run; returns its result, or an observer's replacement."""
+    """Notify the observers that an op has run. Returns its result, or an observer's replacement."""
     others = watch.notify("applied", op, args, result, node)
     return next((other for other in reversed(others) if other is not None), result)
 
 
 def record_observed(op: Op, args: tuple[Any, ...], mask: int, out: Any) -> Any:
-    """``apply`` for an op whose result ``out`` is already computed; ignores the observers' replacements."""
+    """``apply`` for an op whose result ``out`` is already computed. Ignores the observers' replacements."""
     watch.notify("applying", op, args)
     result = record(op, args, mask, out)
     report(op, args, result, node_of(result))
@@ -222,12 +222,12 @@ def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = Non
 
 
 def source(a: Variable) -> tuple[Node | None, int]:
-    """The node that made a Variable, None for a leaf, and which of its results it is."""
+    """The node that created a Variable (None for a leaf), and the number of the result."""
     return (a._node, a._slot) if a._parent is None else a._source()
 
 
 def _tie(results: tuple[Any, ...], node: Node) -> None:
-    """Tie an op's results to its node, if their dtypes can have a gradient."""
+    """Connect an op's results to its node if their dtypes can have a gradient."""
     module = of(results[0].array).xp if results else None
     node.results = []
     for slot, result in enumerate(results):
@@ -241,7 +241,7 @@ def _tie(results: tuple[Any, ...], node: Node) -> None:
 
 
 def node_of(result: Any) -> Node | None:
-    """The node that an op has recorded, from any of its results."""
+    """The node that an op has recorded, taken from any of its results."""
     if result.__class__ is not tuple:
         return result._node
     return next((r._node for r in result if r._node is not None), None)

@@ -1,9 +1,9 @@
 """Tracebacks, warnings and messages that point at the user's line.
 
-The library detects a mistake deep inside, but the cause is the user's line. Where an error leaves the library,
-``shorten`` removes the library's frames from its traceback; the frames of the user's own functions that the library
-called (``forward``, hooks) stay. Such a border is a function under ``@border``, or, where an extra call would take too
-long, one with these lines, which cost nothing unless an error occurs:
+Mistakes are detected deep inside the library, but their cause is the user's line. Where an error leaves the library,
+``shorten`` removes the library's frames from its traceback. The frames of the user's own functions that the library
+called (``forward``, hooks) stay. Such a border is a function decorated with ``@border`` or, where an extra call would
+take too long, a function with these lines, which cost nothing unless an error occurs:
 
     try:
         return apply(op, args)
@@ -11,8 +11,8 @@ long, one with these lines, which cost nothing unless an error occurs:
         shorten(error)
         raise
 
-Keep the bare ``raise``: it adds no frame. ``set_traceback_filtering(False)`` and MINIGRAD_TRACEBACK_FILTERING=off turn
-the filter off.
+Keep the bare ``raise``, which adds no frame. ``set_traceback_filtering(False)`` or MINIGRAD_TRACEBACK_FILTERING=off
+turns the filter off.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from typing import Any, TypeVar
 from ..extension import layer
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Place = tuple[CodeType, int]  # the code and the instruction of an expression
+Place = tuple[CodeType, int]  # the code object and the instruction of an expression
 PACKAGE = __name__.partition(".")[0]
-_BELOW = {"numpy", "cupy", "cupyx", "ml_dtypes"}  # packages that the library calls, besides Python's own
+_BELOW = {"numpy", "cupy", "cupyx", "ml_dtypes"}  # packages that the library calls, besides the standard library
 _PYTHON = os.path.dirname(os.__file__) + os.sep
 _filtering = os.environ.get("MINIGRAD_TRACEBACK_FILTERING", "on").lower() not in ("off", "0", "false")
 
 
 def set_traceback_filtering(enabled: bool) -> None:
-    """Set whether tracebacks leave out the frames within minigrad. By default they do, unless the environment variable
+    """Set whether tracebacks omit the frames within minigrad. By default they do, unless the environment variable
     MINIGRAD_TRACEBACK_FILTERING is "off"."""
     global _filtering
     _filtering = bool(enabled)
 
 
 def get_traceback_filtering() -> bool:
-    """Whether tracebacks leave out the frames within minigrad."""
+    """Whether tracebacks omit the frames within minigrad."""
     return _filtering
 
 
@@ -54,8 +54,8 @@ def get_traceback_filtering() -> bool:
 
 def shorten(error: BaseException, module: Any = None) -> None:
     """Remove the library's frames from the traceback of an error and of its chained errors. An error that began and
-    ended within the library, such as a NumPy error about an op's operands, leaves the chain. A note names the path,
-    within ``module``, of the submodule that failed."""
+    ended within the library, such as a NumPy error about an op's operands, is dropped from the chain. A note gives the
+    path, within ``module``, of the submodule that failed."""
     if _filtering:
         _shorten(error, {})
     inner = vars(error).setdefault("_module", module) if module is not None else None
@@ -65,7 +65,7 @@ def shorten(error: BaseException, module: Any = None) -> None:
 
 
 def _shorten(error: BaseException, of_users: dict[int, bool]) -> None:
-    """``shorten``; ``of_users`` caches, by id, whether an error in the chain has user frames."""
+    """Implements ``shorten``. ``of_users`` caches, by id, whether an error in the chain has user frames."""
     before, error.__traceback__ = error.__traceback__, of_user(error.__traceback__)
     of_users[id(error)] = before is None or error.__traceback__ is not None
     for name in ("__cause__", "__context__"):
@@ -77,9 +77,9 @@ def _shorten(error: BaseException, of_users: dict[int, bool]) -> None:
 
 
 def of_user(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of the library and of the packages that it called."""
+    """A traceback without the frames of the library and the packages that it called."""
     entries: list[TracebackType] = []
-    in_library = True  # the caller is a border, whose frame is the first
+    in_library = True  # the caller is a border, whose frame comes first
     while trace is not None:
         path, name = trace.tb_frame.f_code.co_filename, trace.tb_frame.f_globals.get("__name__", "")
         package = name.partition(".")[0]
@@ -95,7 +95,7 @@ def of_user(trace: TracebackType | None) -> TracebackType | None:
 
 
 def border(function: Function, named: Callable[..., Any] | None = None) -> Function:
-    """Make a function a border for errors. With keyword arguments, ``named(function, args, kwargs)`` calls it."""
+    """Make a function a border for errors. ``named(function, args, kwargs)`` calls it with keyword arguments."""
 
     def bordered(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -120,7 +120,7 @@ def is_border(function: Any) -> Any:
 
 
 def wrapping(wrapper: Any, function: Any) -> Any:
-    """A faster ``functools.wraps``: importing minigrad wraps hundreds of functions."""
+    """A faster ``functools.wraps``, as importing minigrad wraps hundreds of functions."""
     wrapper.__module__, wrapper.__doc__ = function.__module__, function.__doc__
     wrapper.__name__, wrapper.__qualname__ = function.__name__, function.__qualname__
     wrapper.__annotations__ = function.__annotations__
@@ -130,16 +130,16 @@ def wrapping(wrapper: Any, function: Any) -> Any:
 
 def border_functions(names: dict[str, Any], place: str = "") -> None:
     """Turn the public functions of a module, or of a package's files, into borders. ``names`` is its ``globals()`` at
-    the end of the file; ``place`` is the module in which they are public, if it differs."""
+    the end of the file, and ``place`` is the module in which the functions are public, if that differs."""
     home = names["__name__"]
     for name, function in list(names.items()):
         if name[0] != "_" and _may_be_border(function) and f"{function.__module__}.".startswith(f"{home}."):
             names[name] = border(function)
-            names[name].__module__ = place or home  # pickle looks there for it
+            names[name].__module__ = place or home  # pickle looks for it there
 
 
 def border_methods(cls: type, *names: str) -> None:
-    """Turn methods that a library class itself defines into borders. A user's class stays unchanged."""
+    """Turn methods defined by a library class itself into borders. A user's class stays unchanged."""
     for name in names if is_ours(cls) else ():
         method: Any = vars(cls).get(name)
         if _may_be_border(method):
@@ -154,16 +154,16 @@ def _may_be_border(function: Any) -> bool:
 
 
 def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> str:
-    """A better message for an error if an argument is not a tensor but its annotation is Tensor; else "". (Checking the
-    types of arguments in every call would take time.)"""
-    refused = isinstance(error, TypeError) and error.__context__ is not None  # by NumPy or Python
+    """A better error message if an argument is annotated as Tensor but is not a tensor, else "". (Checking argument
+    types in every call would take time.)"""
+    refused = isinstance(error, TypeError) and error.__context__ is not None  # raised by NumPy or Python
     if not (refused or isinstance(error, AttributeError)) or hasattr(function, "asks"):
         return ""
     try:
         parameters = signature(function).parameters
         keywords = {name: value for name, value in kwargs.items() if name in parameters}
         bound = signature(function).bind_partial(*args, **keywords).arguments
-    except (TypeError, ValueError):  # an unknown argument, as the error says
+    except (TypeError, ValueError):  # an unknown argument, which the error already names
         return ""
     for i, (name, value) in enumerate(bound.items()):
         wrong = _wrong_value(parameters[name], value)
@@ -176,7 +176,7 @@ def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 
 
 def _wrong_value(parameter: Parameter, value: Any) -> str | None:
-    """What an argument must be by its annotation, but is not; None if the value is right, or may be."""
+    """The type that an argument's annotation requires, or None if the value has (or may have) that type."""
     kinds, several = str(parameter.annotation).split(" | "), parameter.kind is Parameter.VAR_POSITIONAL
     if kinds == ["Sequence[Tensor]"]:
         kinds, several = ["Tensor"], True
@@ -201,7 +201,7 @@ def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any =
 
 
 def answers(kind: Any) -> bool:
-    """Whether a class overrides functions through a ``__torch_function__``."""
+    """Whether a class overrides functions with a ``__torch_function__``."""
     return getattr(kind, "__torch_function__", disabled_torch_function) is not disabled_torch_function
 
 
@@ -211,7 +211,7 @@ def is_ours(kind: Any) -> bool:
 
 
 def met(*values: Any, error: Exception | None = None) -> bool:
-    """Whether a call failed only because no class with a ``__torch_function__`` had been seen yet: call it again."""
+    """Whether a call should be repeated because it met the first class with a ``__torch_function__``."""
     flat = [v for value in values for v in (value if isinstance(value, (list, tuple)) else (value,))]
     return any(answers(type(v)) and not is_ours(type(v)) for v in flat) and layer().met(flat, error)
 
@@ -222,11 +222,11 @@ def met(*values: Any, error: Exception | None = None) -> bool:
 @cache
 def _is_between(module: str) -> bool:
     """Whether a module's frames lie between the user's code and the library's."""
-    return module.partition(".")[0] in (PACKAGE, "numpy", "importlib")  # ops run within a decorator of NumPy's
+    return module.partition(".")[0] in (PACKAGE, "numpy", "importlib")  # ops run within a NumPy decorator
 
 
 def user_frames() -> Iterator[FrameType]:
-    """The stack frames outside the library and NumPy, from the innermost outwards."""
+    """The stack frames outside the library and NumPy, innermost first."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not _is_between(frame.f_globals.get("__name__", "")):
@@ -235,7 +235,7 @@ def user_frames() -> Iterator[FrameType]:
 
 
 def user_frame(depth: int = 0) -> FrameType:
-    """The innermost of ``user_frames``, or this frame; ``depth`` calls are known to be the library's."""
+    """The innermost of ``user_frames``, or this frame. The innermost ``depth`` calls are known to be the library's."""
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None and _is_between(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
@@ -251,11 +251,11 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn_explicit(message, category, *place, registry=registry)
 
 
-# Places in the user's program, for messages and pictures ----------------------------------------------------
+# Locations in the user's program, for messages and pictures -------------------------------------------------
 
 
 def caller(depth: int = 0) -> Place:
-    """Where the program called into the library. ``depth`` calls are known to be the library's."""
+    """Where the program called into the library. The innermost ``depth`` calls are known to be the library's."""
     frame = user_frame(depth + 1)
     return frame.f_code, frame.f_lasti
 
@@ -267,7 +267,7 @@ def line_of(place: Place) -> str:
 
 
 def spelled(place: str | Place) -> str:
-    """A place, or "file:line", as a reader knows it: in a notebook "cell 5, line 2"."""
+    """A place (or "file:line") in readable form, such as "cell 5, line 2" in a notebook."""
     place = place if isinstance(place, str) else line_of(place)
     file, _, line = place.rpartition(":")
     return at(cell(file) or file, line) if file else place
@@ -279,7 +279,7 @@ def at(file: str, line: int | str) -> str:
 
 
 def cell(file: str) -> str:
-    """The name of a notebook cell from its file, ipykernel_123/456.py: "cell 5" for execution count 5; else ""."""
+    """The name of the notebook cell with the file ipykernel_123/456.py: "cell 5" for execution count 5, else ""."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     known = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
     number = known and re.search(r"\d+", known[1])

@@ -1,7 +1,7 @@
-"""Views: they share memory and one version counter with their base.
+"""Views, which share memory and a version counter with their base.
 
-If that memory changes in place, the change is part of the base's history (``inplace.py``). The counter tells a view
-that its own node is out of date; the view then records the node again from the base.
+If that memory changes in place, the change becomes part of the base's history (``inplace.py``). The counter shows that
+a view's own node is out of date; the view then records a new node from the base.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .tape import RETAINED, Node, Variable, record_observed, wanted
 
 
 class Viewing(Variable):
-    """A Variable that may be a view of another: its history then follows the base's."""
+    """A Variable that may be a view of another, in which case its history follows the base's."""
 
     _parent: Viewing | None = None
     _view: tuple[Op, tuple[Any, ...], int, Any] | None = None  # op, arguments, which result, the parent's own view
@@ -27,14 +27,14 @@ class Viewing(Variable):
         return self._needs
 
     def _viewed(self) -> Viewing | None:
-        """The tensor that it is a view of. (``transpose_`` also makes its parent a view of that.)"""
+        """The tensor that this is a view of. (``transpose_`` also makes the parent a view of that tensor.)"""
         base = self._parent
         while base is not None and base._view is not self._view[3]:  # type: ignore[index]
             base = base._parent
         return base
 
     def _source(self) -> tuple[Node | None, int]:
-        """As in Variable. If a view's memory has changed, record its node again from the base, which has the change."""
+        """As in Variable, but if a view's memory has changed, record a new node from the base, which has the change."""
         if self._parent is not None and self._seen != self._changes[0]:
             self._seen, base = self._changes[0], self._viewed()
             if base is not None and base._wanted():
@@ -50,7 +50,7 @@ class Viewing(Variable):
 
 
 def move_retained(before: Node | None, slot: int, target: Variable) -> None:
-    """After a tensor gets a new node, make ``retain_grad`` keep the gradient of the new value."""
+    """Make ``retain_grad`` keep the gradient of the new value after a tensor gets a new node."""
     hooks, node = None if before is None or before is target._node else before.hooks, target._node
     keep = hooks.get(slot, {}).pop(RETAINED, None) if hooks else None
     if keep is not None and node is not None:
@@ -59,7 +59,7 @@ def move_retained(before: Node | None, slot: int, target: Variable) -> None:
 
 
 def note_view(op: Op, args: tuple[Any, ...], result: Any, slot: int = 0) -> None:
-    """Tie results that share memory with their input to it: they share a version counter, and the base's history."""
+    """Make results that share memory with their input views of it, with its version counter and history."""
     if result.__class__ is tuple:
         for slot, r in enumerate(result):
             note_view(op, args, r, slot)

@@ -1,7 +1,7 @@
-"""The backward pass: a walk from a result to everything it was computed from, youngest node first.
+"""The backward pass, a walk from a result to everything it was computed from, youngest node first.
 
 Nodes are numbered as they are recorded, so a node is younger than all nodes it depends on. A heap that always yields
-the youngest therefore reaches a node after all users of its results, when its gradient is complete. There is no
+the youngest node therefore reaches each node after all users of its results, when its gradient is complete. There is no
 recursion, and a node's saved values are freed as soon as its rules have run.
 """
 
@@ -23,7 +23,7 @@ from .tape import Lost, Node, Variable, source, wrap
 
 Array = dt.Array
 Targets = tuple[Variable, ...]
-Sum = list[Any]  # [gradient so far, whether we may add to it in place]
+Sum = list[Any]  # [gradient so far, whether it may be added to in place]
 
 
 def backward(
@@ -33,16 +33,16 @@ def backward(
     create_graph: bool = False,
     inputs: Variable | Sequence[Variable] | None = None,
 ) -> None:
-    """Add to ``.grad`` of every leaf the gradient of ``tensors`` (their sum, weighted by ``grad_tensors``).
+    """Add the gradient of ``tensors`` (their sum, weighted by ``grad_tensors``) to the ``.grad`` of every leaf.
 
     Args:
-        grad_tensors: the gradient at each tensor, in its shape; None means 1, and requires a one-element tensor.
-        retain_graph: keep the graph's saved values for another backward pass; the default is ``create_graph``.
+        grad_tensors: the gradient at each tensor, in its shape. None means 1 and requires a one-element tensor.
+        retain_graph: keep the graph's saved values for another backward pass. Defaults to ``create_graph``.
         create_graph: record the computation of the gradients, so that they can be differentiated.
-        inputs: add only to the ``.grad`` of these.
+        inputs: only add to the ``.grad`` of these tensors.
 
-    Raises RuntimeError: nothing to differentiate, no gradient for several elements, a second pass over a freed graph,
-    or a saved value that was changed in place. In these cases, no ``.grad`` is touched.
+    Raises RuntimeError if there is nothing to differentiate, a tensor of several elements has no gradient, the graph
+    was freed, or a saved value was changed in place. In these cases, no ``.grad`` is changed.
     """
     roots, targets = listed(tensors), None if inputs is None else listed(inputs)
     if targets == ():
@@ -53,7 +53,7 @@ def backward(
         sums = [(leaf, *sums[0]) for leaf, sums in walk.leaves.values()] if targets is None else walk.at_targets()
         for leaf, gradient, ours in sums:
             with span("AccumulateGrad", "call"):
-                if create_graph or leaf._after or leaf._around:  # ops are recorded, or hooks may check the mode
+                if create_graph or leaf._after or leaf._around:  # ops are recorded, or hooks may query the mode
                     walk.call(accumulate, leaf, gradient, ours, create_graph)
                 else:
                     leaf.add_gradient(gradient, ours)
@@ -62,18 +62,18 @@ def backward(
 
 
 def pass_back(root: Variable, gradient: Variable | None = None, retain: bool = True) -> None:
-    """Run a backward pass from a tensor with this gradient (None: 1), for observers: it touches no ``.grad``."""
+    """Run a backward pass for observers from a tensor with this gradient (None means 1), without changing ``.grad``."""
     Walk((root,), starts((root,), gradient)).run(retain)
 
 
 def listed(tensors: Any) -> Targets:
-    """A tuple of the tensors; edges of the graph (``graph.py``) become the tensors to walk from or to."""
+    """A tuple of the tensors. Graph edges (``graph.py``) become the tensors to walk from or to."""
     many = (tensors,) if isinstance(tensors, Variable) or hasattr(tensors, "tensor") else tensors
     return tuple(t if isinstance(t, Variable) else t.tensor() for t in many)
 
 
 def starts(roots: tuple[Variable, ...], gradients: Any) -> list[Any]:
-    """The gradient at each root: what the caller passed, or 1 for a scalar."""
+    """The gradient at each root: the one that the caller passed, or 1 for a scalar."""
     if gradients is None or isinstance(gradients, Variable):
         gradients = (gradients,) * (len(roots) if gradients is None else 1)
     if len(gradients) != len(roots):
@@ -84,7 +84,7 @@ def starts(roots: tuple[Variable, ...], gradients: Any) -> list[Any]:
 def _start(i: int, root: Any, gradient: Any) -> Variable:
     """The gradient at root number ``i``, in its dtype."""
     array = root.array
-    if array is None and gradient is not None:  # an edge, whose node does not know its result
+    if array is None and gradient is not None:  # an edge: its node does not know its result
         return gradient
     is_loss = gradient is None and root._node is not None and array is not None and array.size == 1
     if not (is_loss and array.dtype.kind == "f"):
@@ -99,22 +99,22 @@ class Walk:
 
     Args:
         roots, starts: where to begin, and the gradient at each root.
-        targets: follow only the paths that lead to these, and collect their gradients; None for every path.
+        targets: only follow the paths that lead to these, and collect their gradients. None follows every path.
         create: record the computation of the gradients.
 
     Attributes:
         leaves: by id, each leaf with its gradient so far: {0: gradient and whether that array belongs to the walk}.
-        gradients: the targets' gradients, in their order; None for a target that got none.
+        gradients: the targets' gradients, in the same order, or None for targets without one.
     """
 
     def __init__(
         self, roots: tuple[Variable, ...], starts: list[Any], targets: Targets | None = None, create: bool = False
     ) -> None:
         self.roots, self.targets, self.create = roots, targets or (), create
-        from heapq import heappop, heappush  # here, as importing it takes a fiftieth of minigrad's import
+        from heapq import heappop, heappush  # imported here, as it takes a fiftieth of minigrad's import time
 
         self.pop, self.push = heappop, heappush
-        self.heap: list[int] = []  # the numbers of the nodes in ``pending``, negated: the youngest is first
+        self.heap: list[int] = []  # the negated numbers of the nodes in ``pending``, so that the youngest is first
         self.pending: dict[int, tuple[Node, dict[int, Sum]]] = {}  # gradients at a node, by result
         self.leaves: dict[int, tuple[Variable, dict[int, Sum]]] = {}
         self.gradients: list[Any] = [None] * len(self.targets)
@@ -153,7 +153,7 @@ class Walk:
 
     def _visit_all(self, retain: bool) -> None:
         try:
-            with np.errstate(all="ignore"), np.errstate(all="ignore"):  # also twice; 1 / 0 is inf, as in the forward
+            with np.errstate(all="ignore"), np.errstate(all="ignore"):  # also twice; 1 / 0 is inf, as in forward passes
                 while self.heap:
                     self.visit(*self.pending.pop(self.pop(self.heap)), retain)
             for leaf, sums in self.leaves.values():
@@ -166,13 +166,13 @@ class Walk:
             watch.notify("ended")
 
     def at_targets(self) -> list[tuple[Any, Any, bool]]:
-        """The targets, each once, that a gradient has reached and that no hook reports."""
+        """The targets that a gradient has reached and that no hook reports, each once."""
         pairs = zip(self.targets, self.gradients, strict=True)
         once: dict[int, Any] = {id(target): (target, gradient, False) for target, gradient in pairs}
         return [(t, g, ours) for t, g, ours in once.values() if g is not None and not t.retains_grad]
 
     def call(self, function: Callable[..., Any], *args: Any) -> None:
-        """Call a function in the state of the walk."""
+        """Call a function with the thread state of the walk."""
         before = state.grad, state.walk
         try:
             try:
@@ -211,7 +211,7 @@ class Walk:
         g, gradients = self.gradients_of(node, sums)
         for i, (target, slot, shape, dtype) in enumerate(node.edges):
             gradient = gradients[i]
-            # A kernel or a Function returns all gradients, including those that lead to no target.
+            # A kernel or a Function returns all gradients, even if they do not lead to a target.
             if gradient is None or (self.useful is not None and target not in self.useful):
                 continue
             if gradient.__class__ is not np.ndarray or gradient.shape != shape or gradient.dtype is not dtype:
@@ -224,7 +224,7 @@ class Walk:
 
     def gradients_of(self, node: Node, sums: dict[int, Sum], hooked: bool = True) -> tuple[Any, Sequence[Any]]:
         """The gradient of a node's result (None if a Function accepts None), and the gradients of its inputs."""
-        if hooked and node.hooks and AROUND in node.hooks:  # hooks may keep what they see
+        if hooked and node.hooks and AROUND in node.hooks:  # hooks may keep the gradients
             around: Any = node.hooks[AROUND]
             around.before(node, sums)
             return None, around.after(node, sums, self.gradients_of(node, sums, False)[1])
@@ -238,7 +238,7 @@ class Walk:
 
 
 def _show(target: Any, hooks: Any, sums: dict[int, Sum]) -> None:
-    """Show the hooks and the observers the gradient of a node or a leaf."""
+    """Pass the gradient of a node or a leaf to the hooks and observers."""
     if hooks:
         run_hooks(hooks, sums)
     for slot, total in sums.items():
@@ -246,7 +246,7 @@ def _show(target: Any, hooks: Any, sums: dict[int, Sum]) -> None:
 
 
 def paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
-    """The nodes whose results are targets; and the nodes and leaves on a path to one, with whether the path goes on."""
+    """The nodes whose results are targets, and the nodes and leaves on a path to one (with whether it continues)."""
     wanted_of: dict[Node, list[tuple[int, int]]] = {}
     useful: dict[Any, bool] = {}
     for position, target in enumerate(targets):
@@ -277,7 +277,7 @@ def nodes_behind(roots: Sequence[Variable]) -> list[Node]:
 
 
 def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]:
-    """The gradients of an op's several results; the gradient of an unused result is zero."""
+    """The gradients of an op's several results, with zeros for unused results."""
     gradients = []
     for slot, (shape, dtype, module) in enumerate(node.results or ()):
         zeros = None if slot in sums else module.zeros(shape, dtype)
@@ -286,7 +286,7 @@ def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]
 
 
 def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[Any, bool] | None) -> list[Any]:
-    """The gradient for each input of a node that needs one; None if it leads to no target."""
+    """The gradient for each input of a node that needs one, or None if it does not lead to a target."""
     op, plan, out = node.op, node.plan, node.out
     if not op.rules:
         raise errors.no_rule(op)
@@ -306,7 +306,7 @@ def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[
 
 
 def _run_kernel(node: Node, g: Any, saved: list[Any]) -> list[Any]:
-    """Like ``_run_rules``, with the kernel that computed the result; it gets None for arguments that no rule names."""
+    """Like ``_run_rules``, with the kernel that computed the result. It gets None for arguments that no rule names."""
     args: list[Any] = [None] * len(node.plan.needs)
     for i, a in zip(node.plan.keep, saved, strict=True):
         args[i] = bare(a)
@@ -315,7 +315,7 @@ def _run_kernel(node: Node, g: Any, saved: list[Any]) -> list[Any]:
 
 
 def intact(node: Node) -> list[Any]:
-    """A node's saved values, computed again if dropped. Raises RuntimeError: they were freed, or have changed."""
+    """A node's saved values, recomputed if dropped. Raises RuntimeError if they were freed or have changed."""
     while isinstance(node.saved, Lost):
         node.saved.restore(node)
     if node.saved is None:
@@ -327,7 +327,7 @@ def intact(node: Node) -> list[Any]:
 
 
 def result_of(node: Node) -> Any:
-    """The result that a rule names ``out``, with its history (the node must not hold it: a cycle)."""
+    """The result that a rule calls ``out``, with its history. The node must not store it, to avoid a cycle."""
     if node.out.__class__ is not tuple:
         return _with_history(node, node.out, 0, -1)
     count = len(node.out)
@@ -335,7 +335,7 @@ def result_of(node: Node) -> Any:
 
 
 def _with_history(node: Node, array: Any, slot: int, place: int) -> Variable:
-    """A result of a node with its history; its version counter is ``node.versions[place]``."""
+    """A result of a node with its history. Its version counter is ``node.versions[place]``."""
     result: Variable = wrap(array)
     result._changes = node.versions[place][0]
     if dt.has_gradient(array.dtype):
@@ -344,12 +344,12 @@ def _with_history(node: Node, array: Any, slot: int, place: int) -> Variable:
 
 
 def _is_new(gradient: Array, g: Any) -> bool:
-    """Whether a rule has computed a new array from ``g``. A Function may keep what it returns."""
+    """Whether a rule has computed a new array from ``g``. A Function may keep the array that it returns."""
     return g is not None and gradient is not g and gradient.base is None
 
 
 def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, target: Any) -> Any:
-    """Sum a gradient over the axes that its input was broadcast along, and give it the input's dtype."""
+    """Sum a gradient over the axes along which its input was broadcast, and convert it to the input's dtype."""
     array = bare(gradient)
     if array.shape != shape:
         gradient = sum_to(gradient, shape)

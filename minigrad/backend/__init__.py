@@ -1,6 +1,6 @@
 """The only package that distinguishes NumPy from CuPy: arrays, random numbers, kernels. Other code calls ``xp(array)``
-for the array's namespace (``numpy`` or ``cupy``, which share names and meanings), and ``of(array)`` for the rest: an
-object with the attributes of ``Backend`` (registry.py)."""
+for the array's namespace (``numpy`` or ``cupy``, which share names and meanings), and ``of(array)`` for everything
+else, an object with the attributes of ``Backend`` (registry.py)."""
 
 from . import cpu
 from .device import Device as Device

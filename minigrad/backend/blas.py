@@ -1,6 +1,6 @@
-"""The number of threads of NumPy's BLAS. While our own threads run, it must be one: OpenBLAS's threads spin for a while
-after a product, and take cores from ours. NumPy's wheels ship OpenBLAS; we look up its functions in the libraries that
-NumPy has loaded. With another BLAS, nothing is changed."""
+"""Controls the number of threads in NumPy's BLAS. It must be one while our own threads run, since OpenBLAS threads spin
+for a while after a product and take cores from ours. NumPy's wheels ship OpenBLAS, whose functions are looked up in the
+libraries that NumPy has loaded. With another BLAS, nothing is changed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 Calls = tuple[Callable[[], int], Callable[[int], object]]
-_gate: dict[str, object] = {}  # a lock: a thread that changes these numbers adds itself first, and removes itself after
-_inside: set[one_thread] = set()  # the contexts that are active, in all threads of the program
-_outside = 1  # OpenBLAS's number of threads outside of them
+_gate: dict[str, object] = {}  # a lock: a thread that changes these numbers adds itself first, then removes itself
+_inside: set[one_thread] = set()  # the active contexts in all threads of the program
+_outside = 1  # OpenBLAS's number of threads outside of these contexts
 
 
 @cache
 def calls() -> Calls | tuple[()]:
-    """The functions that get and set OpenBLAS's number of threads; an empty tuple without OpenBLAS."""
+    """The functions that get and set OpenBLAS's number of threads, or an empty tuple without OpenBLAS."""
     ends = [(start, end) for start in ("scipy_", "") for end in ("64_", "")]
     names = [[f"{start}openblas_{what}_num_threads{end}" for what in ("get", "set")] for start, end in ends]
     if (functions := _functions(names)) is None:
@@ -35,13 +35,13 @@ def calls() -> Calls | tuple[()]:
 
 @cache
 def sgemm() -> int:
-    """The address of OpenBLAS's cblas_sgemm with 64-bit integers, which compiled loops call; 0 if not found."""
+    """The address of OpenBLAS's cblas_sgemm with 64-bit integers, which compiled loops call, or 0 if not found."""
     matches = _functions([["scipy_cblas_sgemm64_"], ["cblas_sgemm64_"]])
     return (ctypes.cast(matches[0], ctypes.c_void_p).value or 0) if matches else 0
 
 
 def _functions(names: list[list[str]]) -> list[Any] | None:
-    """The functions of one of these lists of names, from a library that has all of them."""
+    """The functions in one of these lists of names, from a library that has all of them."""
     for path in _libraries():
         with suppress(AttributeError, OSError):
             library = ctypes.CDLL(path)
@@ -52,8 +52,8 @@ def _functions(names: list[list[str]]) -> list[Any] | None:
 
 
 def _libraries() -> Iterator[str]:
-    """The paths of NumPy's library, which leads to OpenBLAS's functions except on Windows, and then of OpenBLAS itself,
-    which NumPy's wheels put in a folder next to the package."""
+    """The path of NumPy's library, which leads to OpenBLAS's functions except on Windows, and then the path of OpenBLAS
+    itself, which NumPy's wheels put in a folder next to the package."""
     yield str(sys.modules["numpy._core._multiarray_umath"].__file__)
     folder = os.path.dirname(np.__file__) + ".libs"
     if os.path.isdir(folder):
@@ -61,7 +61,7 @@ def _libraries() -> Iterator[str]:
 
 
 def set_num_threads(n: int) -> None:
-    """Set OpenBLAS's number of threads; it applies once no thread is in ``one_thread``."""
+    """Set OpenBLAS's number of threads, which applies once no thread is in ``one_thread``."""
     global _outside
     owner = object()
     try:
@@ -76,11 +76,11 @@ def set_num_threads(n: int) -> None:
 
 
 class one_thread:
-    """``with one_thread() as one, one:`` the calling thread computes products by itself.
+    """``with one_thread() as one, one:`` makes the calling thread compute products by itself.
 
-    OpenBLAS has one thread count for the whole program: it is restored when the last thread leaves. Ctrl-C may raise
-    KeyboardInterrupt before any line, even before the first one of ``__exit__``. So the library enters twice: if the
-    inner ``with`` does not restore the number, the outer one does.
+    OpenBLAS has one thread count for the whole program, which is restored when the last thread leaves. Ctrl-C may raise
+    KeyboardInterrupt before any line, even before the first line of ``__exit__``. So the context is entered twice: if
+    the inner ``with`` does not restore the number, the outer one does.
     """
 
     __slots__ = ()
@@ -113,19 +113,19 @@ class one_thread:
 
 
 def _lock(owner: object) -> None:
-    """Wait until the owner holds the lock. It may hold it already, if an interrupt kept it from unlocking: a
-    ``threading`` lock does not know its owner, and would stay locked forever."""
+    """Wait until the owner holds the lock. It may already hold the lock if an interrupt kept it from unlocking. (A
+    ``threading`` lock does not know its owner, and would stay locked forever.)"""
     while _gate.setdefault("owner", owner) is not owner:
         time.sleep(0)
 
 
 def _now() -> int:
-    """OpenBLAS's number of threads; 1 without OpenBLAS."""
+    """OpenBLAS's number of threads, or 1 without OpenBLAS."""
     return functions[0]() if (functions := calls()) else 1
 
 
 def _put(n: int) -> None:
-    """Set OpenBLAS's number of threads, at most the number that it has already started."""
+    """Set OpenBLAS's number of threads to at most the number that it has already started."""
     if functions := calls():
         functions[1](n)
 

@@ -1,4 +1,4 @@
-"""NumPy on the CPU."""
+"""The backend for NumPy on the CPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CPU = Device("cpu")
 
 
 class NumpyBackend:
-    """Arrays are ``numpy.ndarray``; kernels are compiled loops on all cores if Numba is installed."""
+    """Arrays are ``numpy.ndarray``, and kernels are compiled loops on all cores if Numba is installed."""
 
     name = "numpy"
     device_type = "cpu"

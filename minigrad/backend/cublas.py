@@ -1,7 +1,7 @@
 """Batched matrix products by cuBLAS, and whether float32 may be multiplied in TF32. CuPy 14.2 copies transposed
-operands of a batch, multiplies float16 in float32, fails with bfloat16, and sums a row times a column of 16 bits in 16
-bits. Here cuBLAS reads operands by their strides, and sums 16-bit products in float32. Other products of two matrices
-go through CuPy, which costs the host 4 µs less."""
+operands of a batch, multiplies float16 in float32, fails for bfloat16, and sums the product of a 16-bit row and column
+in 16 bits. Here, cuBLAS reads operands by their strides and sums 16-bit products in float32. Other products of two
+matrices use CuPy, which takes 4 µs less on the host."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .registry import xp
 
 _TYPES = {"float16": 2, "bfloat16": 14, "float32": 0, "float64": 1}  # cudaDataType_t
 _IN_FLOAT32, _IN_FLOAT64, _IN_TF32 = 68, 70, 77  # cublasComputeType_t
-_FACTORS = np.array([1, 0], np.float32), np.array([1, 0], np.float64)  # factors of the product and of the old result
+_FACTORS = np.array([1, 0], np.float32), np.array([1, 0], np.float64)  # factors for the product and for the old result
 _NARROW, _WIDE = (x.ctypes.data for x in _FACTORS)
 _TF32: dict[str, Any] = {"allowed": False, "cupy": None}
 
 
 def is_tf32_allowed() -> bool:
-    """Whether float32 products may round their factors to TF32 (11 bits)."""
+    """Whether float32 products may round their factors to TF32 (11 bits of precision)."""
     return bool(_TF32["allowed"])
 
 
 def allow_tf32(allowed: bool, cupy: Any = None) -> None:
-    """Allow or forbid TF32 for float32 products; with ``cupy``, also for CuPy's products. CuPy's own default depends on
+    """Allow or forbid TF32 for float32 products, including CuPy's own if ``cupy`` is passed. CuPy's default depends on
     the environment (CUPY_TF32), so it is set in either case."""
     cupy = cupy or _TF32["cupy"]
     _TF32.update(allowed=allowed, cupy=cupy)
@@ -58,7 +58,7 @@ def matmul(a: Array, b: Array) -> Array:
     compute = _IN_FLOAT64 if kind == 1 else _IN_TF32 if kind == 0 and _TF32["allowed"] else _IN_FLOAT32
     one, zero = (_WIDE, _WIDE + 8) if kind == 1 else (_NARROW, _NARROW + 4)
     (a, turns_a, row_a, step_a), (b, turns_b, row_b, step_b) = (_laid_out(x, out.shape[:-2]) for x in (a, b))
-    # cuBLAS is column-major, so all three are transposed: outᵀ = bᵀ aᵀ
+    # cuBLAS is column-major, so all three matrices are transposed: outᵀ = bᵀ aᵀ
     left, right = (b.data.ptr, kind, row_b, step_b), (a.data.ptr, kind, row_a, step_a)
     result = (out.data.ptr, kind, columns, rows * columns, out.size // (rows * columns))
     cuda.cublas.gemmStridedBatchedEx(
@@ -68,7 +68,7 @@ def matmul(a: Array, b: Array) -> Array:
 
 
 def _laid_out(x: Array, lead: tuple[int, ...]) -> tuple[Array, int, int, int]:
-    """An operand that cuBLAS can read, copied if necessary: whether it is column-major, the step from one column (or
+    """An operand that cuBLAS can read (copied if necessary), whether it is column-major, the step from one column (or
     row) to the next, and the step from one matrix to the next."""
     rows, columns = x.shape[-2:]
     if x.shape[:-2] != lead:

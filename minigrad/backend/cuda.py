@@ -1,4 +1,4 @@
-"""CuPy on NVIDIA GPUs. The first use of a GPU imports CuPy."""
+"""The backend for CuPy on NVIDIA GPUs. CuPy is imported on the first use of a GPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .extras import how_to_install
 
 
 class CupyBackend:
-    """Arrays are ``cupy.ndarray``; fused kernels are CUDA sources in ``kernels``, compiled on first use."""
+    """Arrays are ``cupy.ndarray``, and fused kernels are CUDA sources in ``kernels``, compiled on first use."""
 
     name = "cupy"
     device_type = "cuda"
@@ -36,7 +36,7 @@ class CupyBackend:
         return self._devices[number]
 
     def on(self, device: Device) -> Any:
-        """CuPy's device for a Device, for ``with``; "cuda" is the current one. Raises RuntimeError: no such GPU."""
+        """CuPy's device for a Device, to use in ``with``. "cuda" is the current GPU. Raises RuntimeError if missing."""
         if device.index is not None and device.index >= len(self._devices):
             raise RuntimeError(f"there is no {device}: this machine has {len(self._devices)} GPU(s)")
         return self.xp.cuda.Device(device.index)
@@ -59,7 +59,7 @@ class CupyBackend:
             array.get(out=copy, blocking=False)
             event = self.xp.cuda.Event(disable_timing=True)
             event.record()
-        # the pool reuses pinned memory as soon as nothing refers to it, even if the copy is still pending
+        # the pool reuses pinned memory once nothing refers to it, even if a copy is still pending
         self._copies = [(e, c) for e, c in self._copies if not e.done] + [(event, copy)]
         return lambda: event.synchronize() or copy
 
@@ -72,7 +72,7 @@ class CupyBackend:
         return self._kernels[name]
 
     def erf(self, x: Array) -> Array:
-        """The error function, elementwise: the one function that CuPy has and NumPy lacks."""
+        """The error function, elementwise. It is the only function used that CuPy has and NumPy lacks."""
         return importlib.import_module("cupyx.scipy.special").erf(x)
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> random.Draw:
@@ -80,7 +80,7 @@ class CupyBackend:
 
 
 class OnDevice:
-    """A kernel's module on a machine with several GPUs: functions run on the GPU of their first array (or ``Many``)."""
+    """A kernel module on a machine with several GPUs. Functions run on the GPU of their first array (or ``Many``)."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -103,7 +103,7 @@ def _install() -> str:
 
 @cache
 def why_not() -> str:
-    """The reason why no GPU can be used here, with advice; "" if one can."""
+    """The reason why no GPU can be used here, with advice, or "" if a GPU can be used."""
     if importlib.util.find_spec("cupy") is None:
         return f"CuPy is not installed: {_install()}"
     try:
@@ -116,7 +116,7 @@ def why_not() -> str:
 
 
 def load() -> CupyBackend:
-    """The backend of this machine's GPUs. Raises RuntimeError, with advice: CuPy, a driver or a GPU is missing."""
+    """The backend for this machine's GPUs. Raises RuntimeError, with advice, if CuPy, a driver or a GPU is missing."""
     if why_not():
         raise RuntimeError(f"the 'cuda' device cannot be used. {why_not()}")
     cupy = importlib.import_module("cupy")
@@ -125,7 +125,7 @@ def load() -> CupyBackend:
 
 
 def is_available() -> bool:
-    """Whether there is a GPU, a driver and CuPy."""
+    """Whether a GPU, a driver and CuPy are available."""
     return not why_not()
 
 
@@ -135,7 +135,7 @@ def device_count() -> int:
 
 
 def has_nccl() -> bool:
-    """Whether CuPy finds NCCL, whether or not there is a GPU."""
+    """Whether CuPy finds NCCL, regardless of whether there is a GPU."""
     if importlib.util.find_spec("cupy") is None:
         return False
     return bool(importlib.import_module("cupy.cuda.nccl").available)

@@ -1,4 +1,4 @@
-"""Modules that are loaded when one of their names is first used, so that rarely needed code does not slow imports.
+"""Modules that are loaded on first use, so that rarely needed code does not slow down imports.
 
 if TYPE_CHECKING:
     from .ops import scattering
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Deferred:
-    """A placeholder for the module with this full name."""
+    """A placeholder for the module with the full name ``name``."""
 
     def __init__(self, name: str) -> None:
         self._name = name

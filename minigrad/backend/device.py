@@ -1,4 +1,4 @@
-"""Where a tensor lives, in PyTorch's spelling: "cpu", "cuda", "cuda:1"."""
+"""Devices, named as in PyTorch: "cpu", "cuda", "cuda:1"."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from _thread import _local as local
 from typing import Any
 
 _TYPES: set[str] = {"cpu", "cuda", "meta"}
-# PyTorch's other types: programs may compare devices with them, but cannot create tensors there
+# PyTorch's other types, with which programs may compare devices, but where they cannot create tensors
 _ELSEWHERE = "fpga hip hpu ipu lazy maia mkldnn mps mtia opencl opengl privateuseone ve vulkan xla xpu"
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 
 
 class Device:
-    """A device type and, for GPUs, an index. Equal to PyTorch's ``torch.device``.
+    """A device type and, for GPUs, an index. The counterpart of ``torch.device``.
 
     Args:
-        type: "cpu", "cuda", "cuda:INDEX", or "meta" for tensors with a shape but no elements; a Device is copied.
-            PyTorch's other types ("mps", "xla") can be named and compared, but no tensor can be made there.
+        type: "cpu", "cuda", "cuda:INDEX", or "meta" for tensors with a shape but no elements. A Device is copied.
+            PyTorch's other types ("mps", "xla") can be named and compared, but tensors cannot be created there.
         index: the GPU's number, unless ``type`` contains it.
 
-    Raises RuntimeError: the text is not a device.
+    Raises RuntimeError if the string does not name a device.
 
     >>> mg.device("cpu"), mg.device("cuda", 1).index
     (device(type='cpu'), 1)
@@ -62,7 +62,7 @@ class Device:
         return hash((self.type, self.index))
 
     def __enter__(self) -> Device:
-        """Within ``with device:``, new tensors are on this device unless they name another."""
+        """Within ``with device:``, create new tensors on this device unless they name another device."""
         _entered.devices = (*_entered.devices, self)
         return self
 
@@ -82,18 +82,18 @@ _default: Device | None = None
 
 
 def default() -> Device | None:
-    """The device of new tensors that specify none; None for the CPU."""
+    """The device of new tensors that do not specify a device, or None for the CPU."""
     return _entered.devices[-1] if _entered.devices else _default
 
 
 def set_default_device(device: str | Device | int | None) -> None:
-    """Create new tensors on this device unless they name another; None restores the CPU."""
+    """Create new tensors on this device unless they specify another. None restores the CPU."""
     global _default
     _default = None if device is None else Device(device)
 
 
 def get_default_device() -> Device:
-    """The device of new tensors that specify none."""
+    """The device of new tensors that do not specify a device."""
     return default() or Device("cpu")
 
 

@@ -1,4 +1,4 @@
-"""Number formats: PyTorch's names for NumPy's types, and PyTorch's promotion between them."""
+"""Number formats: PyTorch's names for NumPy's types, and PyTorch's type promotion."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ += ["float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "get_default_dty
 __all__ += ["int8", "layout", "memory_format", "preserve_format", "promote_types", "set_default_dtype", "strided"]
 __all__ += ["uint16", "uint32", "uint64", "uint8"]
 
-Array = Any  # a numpy.ndarray or a cupy.ndarray: the two share their interface, not a base class
+Array = Any  # a numpy.ndarray or a cupy.ndarray, which share an interface but not a base class
 _library = "minigrad"  # the library's name in the repr of dtypes and similar objects
 
 
 def shown(name: str) -> str:
-    """A name with its library for ``repr``: "minigrad.float32", or "torch.float32" in a PyTorch program."""
+    """A name prefixed with the library for ``repr``: "minigrad.float32", or "torch.float32" in a PyTorch program."""
     return f"{_library}.{name}"
 
 
@@ -34,7 +34,7 @@ def show_as(library: str) -> str:
 
 
 class DType:
-    """A number format, such as ``minigrad.float32``. There is one object per format: compare with ``is`` or ``==``.
+    """A number format, such as ``minigrad.float32``. Each format is a single object, so compare with ``is`` or ``==``.
 
     Attributes:
         name: "float32", ...
@@ -58,7 +58,7 @@ class DType:
         return shown(self.name)
 
     def to_complex(self) -> DType:
-        """The complex dtype whose parts have this one: complex128 for float64, otherwise complex64."""
+        """The complex dtype whose parts have this dtype: complex128 for float64, otherwise complex64."""
         return complex128 if self in (float64, complex128) else complex64
 
     def refused_on(self, device_type: str) -> TypeError:
@@ -70,8 +70,8 @@ class DType:
 
 
 class ExtraDType(DType):
-    """A floating-point format of the package ml_dtypes, which NumPy lacks. Its name and limits are available without
-    the package, which is imported when the first array of the format is made; NumPy's letter for its kind is "V"."""
+    """A floating-point format of the ml_dtypes package, which NumPy lacks. Its name and limits are available without
+    the package, which is imported when the first array of the format is created. NumPy's letter for its kind is "V"."""
 
     __slots__ = ()
 
@@ -81,7 +81,7 @@ class ExtraDType(DType):
 
     @property
     def numpy(self) -> Any:  # type: ignore[override]
-        """The NumPy dtype. Raises TypeError: the package is not installed."""
+        """The NumPy dtype. Raises TypeError if the package is not installed."""
         try:
             import ml_dtypes
         except ImportError:
@@ -94,7 +94,7 @@ class ExtraDType(DType):
     @property
     def is_available(self) -> bool:
         """Whether the package is installed."""
-        from importlib.util import find_spec  # here, as few programs ask
+        from importlib.util import find_spec  # imported here, as few programs ask
 
         return find_spec("ml_dtypes") is not None
 
@@ -111,7 +111,7 @@ float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, fl
 _SHORT = np.dtype(np.intp).itemsize < 8
 _PAIRS = np.dtype("V1")  # bytes of two 4-bit numbers, which are only stored
 _UNSIGNED = (uint16, uint32, uint64)
-# For the formats of ml_dtypes: the distance from 1 to the next number, the largest, the smallest of full precision.
+# For the ml_dtypes formats: the distance from 1 to the next number, the largest number, and the smallest normal number.
 _LIMITS = {
     "bfloat16": (2.0**-7, (2 - 2.0**-7) * 2.0**127, 2.0**-126),
     "float8_e4m3fn": (2.0**-3, 448.0, 2.0**-6),
@@ -145,12 +145,12 @@ NUMBERS = (bool, int, float, complex)  # Python's
 
 
 def get_default_dtype() -> DType:
-    """The dtype of tensors made from Python floats."""
+    """The dtype of tensors created from Python floats."""
     return _default
 
 
 def set_default_dtype(dtype: DType) -> None:
-    """Make ``dtype`` (a floating-point one) the dtype of tensors made from Python floats."""
+    """Set the dtype of tensors created from Python floats to a floating-point ``dtype``."""
     global _default
     dtype = as_dtype(dtype)
     if not dtype.is_floating_point:
@@ -172,7 +172,7 @@ def of(array: Array) -> DType:
 
 
 def of_numpy(dtype: Any) -> DType:
-    """The dtype of a NumPy dtype. Raises TypeError: tensors have no such dtype (strings, objects)."""
+    """The DType for a NumPy dtype. Raises TypeError for dtypes that tensors do not support (strings, objects)."""
     try:
         return _OF_NUMPY[dtype]
     except KeyError:
@@ -183,8 +183,8 @@ def of_numpy(dtype: Any) -> DType:
 
 
 def as_dtype(dtype: Any) -> DType:
-    """A DType from a DType, a name, a Python type or a NumPy dtype. As in PyTorch and NumPy, ``float`` is float64 and
-    ``complex`` complex128."""
+    """Convert a DType, a name, a Python type or a NumPy dtype to a DType. As in PyTorch and NumPy, ``float`` means
+    float64 and ``complex`` means complex128."""
     if isinstance(dtype, DType):
         return dtype
     if isinstance(dtype, str):
@@ -193,7 +193,7 @@ def as_dtype(dtype: Any) -> DType:
 
 
 def of_number(number: Any) -> DType:
-    """The dtype of a Python number as an operand: the default dtype of a float."""
+    """The dtype of a Python number as an operand (for a float, the default dtype)."""
     if isinstance(number, float):
         return _default
     if isinstance(number, int):
@@ -202,7 +202,7 @@ def of_number(number: Any) -> DType:
 
 
 def can_cast(from_: Any, to: Any) -> bool:
-    """Whether PyTorch's promotion may turn one dtype into another: never down a category."""
+    """Whether PyTorch's promotion may convert one dtype to another, which is never in a lower category."""
     return as_dtype(from_).rank <= as_dtype(to).rank
 
 
@@ -212,35 +212,35 @@ def has_gradient(kind: np.dtype[Any]) -> bool:
 
 
 def kind_of(array: Array) -> str:
-    """NumPy's letter for the kind of an array's numbers, with "f" also for bfloat16."""
+    """NumPy's letter for the kind of an array's numbers, but "f" for bfloat16."""
     letter: str = array.dtype.kind
     return "f" if letter == "V" else letter
 
 
 @cache
 def name_of(dtype: np.dtype[Any]) -> str:
-    """The name of a NumPy dtype, cached because NumPy builds it at each call."""
+    """The name of a NumPy dtype, cached because NumPy builds the name on each call."""
     return dtype.name
 
 
 def counted(array: Array) -> Array:
-    """Convert NumPy's indices and counts to int64, as in PyTorch: on 32-bit systems (WebAssembly) they are int32."""
+    """Convert NumPy's indices and counts to int64, as in PyTorch. On 32-bit systems (WebAssembly), they are int32."""
     return array.astype(np.int64) if _SHORT else array
 
 
 def widened(array: Array) -> Array:
-    """Convert bfloat16 to float32 for NumPy's sorting and counting; any other array stays unchanged."""
+    """Convert bfloat16 to float32 for NumPy's sorting and counting. Any other array stays unchanged."""
     return array.astype(np.float32) if array.dtype.kind == "V" else array
 
 
 def is_kept(kind: np.dtype[Any]) -> bool:
-    """Whether numbers of a NumPy dtype are only stored and converted: floats of 8 or 4 bits."""
+    """Whether a NumPy dtype is only for storage and conversion (8-bit and 4-bit floats)."""
     return kind.itemsize == 1 and kind.kind in "fV"
 
 
 def converted(array: Array, kind: Any) -> Array:
     """``astype`` with PyTorch's rounding where ml_dtypes differs: float8_e4m3fn saturates at its largest number, and
-    float8_e8m0fnu (powers of 2) ignores the sign and saturates at its smallest."""
+    float8_e8m0fnu (powers of 2) ignores the sign and saturates at its smallest number."""
     if kind == _PAIRS != array.dtype:
         raise NotImplementedError("\"copy_\" not implemented for 'Float4_e2m1fn_x2'")
     name = getattr(kind, "name", "")
@@ -252,8 +252,7 @@ def converted(array: Array, kind: Any) -> Array:
 
 
 def promote_types(a: Any, b: Any) -> DType:
-    """The dtype that both promote to, by PyTorch's table: complex beats float, which beats integers, which beat
-    bool."""
+    """The dtype to which both dtypes promote in PyTorch: complex outranks float, which outranks integers, then bool."""
     first, second = as_dtype(a), as_dtype(b)
     if float64 in (first, second) and complex64 in (first, second):
         return complex128
@@ -274,9 +273,9 @@ def result_type(*operands: Any) -> DType:
     """The dtype of an elementwise result.
 
     Operands are arrays or Python scalars. Within a category, arrays with axes outrank 0-d arrays, which outrank Python
-    scalars, so ``float32_tensor * 2.5`` stays float32 (PyTorch's rule).
+    scalars, so ``float32_tensor * 2.5`` stays float32, as in PyTorch.
     """
-    groups: list[DType | None] = [None, None, None]  # with axes, without, Python scalars
+    groups: list[DType | None] = [None, None, None]  # with axes, 0-d, Python scalars
     for operand in operands:
         if isinstance(operand, NUMBERS):
             level, dtype = 2, of_number(operand)
@@ -293,11 +292,11 @@ def result_type(*operands: Any) -> DType:
     return result
 
 
-# Memory layouts, by name only: arrays have strides ----------------------------------------------------------
+# Memory layouts, as names only: arrays have strides ---------------------------------------------------------
 
 
 class layout:
-    """How a tensor's elements are stored, by PyTorch's name: ``strided``, the only layout here."""
+    """PyTorch's name for how a tensor's elements are stored. ``strided`` is the only layout here."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -312,8 +311,8 @@ class memory_format(layout):
     on_use: Callable[[], None] | None = None  # on the class: called when a tensor becomes channels_last
 
     def order(self, ndim: int) -> tuple[int, ...] | None:
-        """The axes from the outermost in memory to the innermost; None if a tensor keeps its order. Raises
-        RuntimeError: the format is for tensors with a different number of axes."""
+        """The axes from the outermost in memory to the innermost, or None if a tensor keeps its order. Raises
+        RuntimeError if the format is for a different number of axes."""
         if self is preserve_format:
             return None
         if self is contiguous_format:
@@ -335,13 +334,13 @@ channels_last, channels_last_3d = memory_format("channels_last"), memory_format(
 
 
 class finfo:
-    """The limits of a floating-point dtype (by default, of the default dtype).
+    """The limits of a floating-point dtype (by default, the default dtype).
 
     Attributes:
-        bits: per element. eps: the distance from 1 to the next larger number.
-        max, min: the largest number, and its negative.
+        bits: bits per element. eps: the distance from 1 to the next larger number.
+        max, min: the largest number and its negative.
         tiny, smallest_normal: the smallest positive number of full precision.
-        resolution: 10⁻ⁿ, where n is the number of decimal digits that are exact.
+        resolution: 10⁻ⁿ, where n is the number of exact decimal digits.
         dtype: the dtype's name.
     """
 
@@ -371,8 +370,8 @@ class iinfo:
     """The limits of an integer dtype.
 
     Attributes:
-        bits: how many an element has.
-        max, min: the largest and the smallest number.
+        bits: bits per element.
+        max, min: the largest and smallest number.
         dtype: the dtype's name.
     """
 

@@ -1,4 +1,4 @@
-"""Optional libraries: imports them, or says how to install them in the current environment."""
+"""Imports optional libraries, or explains how to install them in the current environment."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["how_to_install", "is_on_path", "library", "quoted"]
 
 
 def library(name: str, needed: str, *packages: str) -> Any:
-    """The module of an optional library. ``packages`` are needed to import it (by default, the one with its name).
-    Raises ImportError with ``needed``, such as "MIDI files need mido", and the command that installs them."""
+    """The module of an optional library. ``packages`` are the packages needed to import it (by default, the one with
+    its name). Raises ImportError with ``needed``, such as "MIDI files need mido", and an installation command."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -23,15 +23,15 @@ def library(name: str, needed: str, *packages: str) -> Any:
 
 
 def how_to_install(*packages: str) -> str:
-    """A command that installs optional packages for the running Python, to put after a colon.
+    """A command that installs optional packages for the running Python, to be put after a colon.
 
-    It names the packages themselves, which works wherever minigrad comes from: a wheel, a checkout on PYTHONPATH, or
-    an index.
+    It names the packages themselves, which works regardless of whether minigrad is a wheel, a checkout on PYTHONPATH,
+    or from an index.
 
     >>> how_to_install("mido")  # doctest: +SKIP
     'pip install mido'
     """
-    import shutil  # imported here, as below: all programs import this file, and few need these
+    import shutil  # imported here, as below, as all programs import this file, but few need these
 
     if "ipykernel" in sys.modules:
         pip = "%pip install"
@@ -45,7 +45,7 @@ def how_to_install(*packages: str) -> str:
 
 
 def quoted(word: str) -> str:
-    """A word, quoted for this system's shell."""
+    """A word quoted for this system's shell."""
     import shlex
     import subprocess
 
@@ -53,7 +53,7 @@ def quoted(word: str) -> str:
 
 
 def is_on_path(program: str) -> bool:
-    """Whether typing the program's name in a shell runs the running Python's copy."""
+    """Whether typing the program's name in a shell runs the copy of the current Python."""
     import shutil
 
     path = shutil.which(program)

@@ -1,6 +1,6 @@
 """Keeps freed memory in the process. Linux's C library returns large blocks to the system immediately, so each training
-step has page faults for the same memory again. ``keep_freed`` makes it keep some: all blocks, of any size, are in the
-heap, and up to KEEP_BYTES stay free at its end."""
+step causes page faults for the same memory again. ``keep_freed`` makes it keep some memory: blocks of any size are in
+the heap, and up to KEEP_BYTES stay free at its end."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _SET_BY_USER = (
 
 
 def keep_freed() -> bool:
-    """Make the C library keep freed memory for the next arrays; returns whether that worked. A user's settings (glibc's
-    environment variables) stay in effect; other C libraries have no such call."""
+    """Make the C library keep freed memory for the next arrays. Returns whether that worked. A user's settings (glibc's
+    environment variables) stay in effect. Other C libraries do not have this call."""
     if not sys.platform.startswith("linux") or any(name in os.environ for name in _SET_BY_USER):
         return False
     try:

@@ -1,8 +1,8 @@
-"""The device "meta": arrays with a shape, strides and a dtype, but no elements. On it, a model takes no memory, which
-helps to infer shapes or to load a file's tensors. Ops need no extra shape rules: the op's forward runs on
-substitutes. If all lengths in the result are lengths of the operands (arithmetic, reductions, matrix products,
-sorting), the substitutes are tiny: each distinct length is replaced by a small one. A view is a view of the same
-imaginary memory. Everything else runs at full size, on zeros that share one element."""
+"""The "meta" device, whose arrays have a shape, strides and a dtype, but no elements. A model on it takes no memory,
+which helps to infer shapes or to load tensors from a file. Ops need no extra shape rules, as their forward function
+runs on substitutes. If all lengths in the result are lengths of operands (arithmetic, reductions, matrix products,
+sorting), the substitutes are tiny: each distinct length is replaced with a small one. A view shares the imaginary
+memory of its base. Everything else runs at full size, on zeros that share one element."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .device import NO_DATA, Device
 
 _META = Device("meta")
 _ATTRIBUTES = frozenset(("shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes", "flags"))
-# Functions that return views; whose results only have lengths of their operands; whose shapes depend on values.
+# Functions that return views, whose results only have lengths of their operands, and whose shapes depend on values.
 _VIEWS = "as_strided broadcast_to diagonal expand_dims imag moveaxis real squeeze swapaxes transpose"
 _LENGTHS_OF_OPERANDS = """
     all amax amin angle any argmax argmin argpartition argsort array ascontiguousarray clip conjugate count_nonzero
@@ -33,7 +33,7 @@ _BY_VALUES = "argwhere bincount compress extract flatnonzero nonzero unique"
 
 class MetaArray(NDArrayOperatorsMixin):
     """An array without elements, with NumPy's interface. ``like`` is a NumPy array of its shape, strides and dtype,
-    whose elements are never read; ``base`` is the array whose memory it would share."""
+    whose elements are never read, and ``base`` is the array whose memory it would share."""
 
     __slots__ = ("__weakref__", "_like", "base")
 
@@ -52,7 +52,7 @@ class MetaArray(NDArrayOperatorsMixin):
 
     @property
     def data(self) -> Any:
-        """The address: 0, or a view's offset."""
+        """The address, which is 0 or a view's offset."""
         memory = self._like if self.base is None else self.base._like
         places = (array.__array_interface__["data"][0] for array in (self._like, memory))
         return SimpleNamespace(ptr=next(places) - next(places))
@@ -87,19 +87,19 @@ class MetaArray(NDArrayOperatorsMixin):
         return _call(np.ndarray.__getitem__, False, (self, parts), {})
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        """Check the shapes; nothing is written."""
+        """Check the shapes without writing anything."""
         parts = index if isinstance(index, tuple) else (index,)
         if isinstance(value, MetaArray) and not any(isinstance(part, (MetaArray, np.ndarray)) for part in parts):
             np.broadcast_to(_zeros(value.shape, np.bool_), self._like[parts].shape)
 
     def fill(self, value: Any) -> None:
-        """Nothing is written."""
+        """Do nothing, as there are no elements."""
 
     def astype(self, dtype: Any, order: str = "K", copy: bool = True, **options: Any) -> MetaArray:
         return self if not copy and self.dtype == dtype else _dense(self.shape, np.dtype(dtype), _order(self._like))
 
     def copy(self, order: str = "C") -> MetaArray:
-        """A copy, also without memory."""
+        """A copy, which has no memory either."""
         return _dense(self.shape, self.dtype, _order(self._like) if order in "KA" else None)
 
     def view(self, dtype: Any) -> MetaArray:
@@ -109,7 +109,7 @@ class MetaArray(NDArrayOperatorsMixin):
         size = size[0] if len(size) == 1 else size
         try:
             return _view(np.reshape(self._like, size, copy=False), self)
-        except (TypeError, ValueError):  # it needs a copy (TypeError: NumPy before 2.1 lacks the keyword)
+        except (TypeError, ValueError):  # reshaping needs a copy (TypeError: NumPy before 2.1 lacks the keyword)
             return _dense(np.reshape(_zeros(self.shape, np.bool_), size).shape, self.dtype)
 
     def transpose(self, *axes: Any) -> MetaArray:
@@ -139,12 +139,12 @@ def _view(like: Any, of: MetaArray) -> MetaArray:
 
 
 def _zeros(shape: Any, dtype: Any = np.float64, *args: Any, **kwargs: Any) -> Any:
-    """Zeros that share one element, read-only."""
+    """Read-only zeros that share one element."""
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
 def _each(change: Callable[[Any], Any], value: Any, kinds: Any) -> Any:
-    """A nested value with ``change`` applied to the parts of these types."""
+    """A nested value with ``change`` applied to parts of these types."""
     if isinstance(value, kinds):
         return change(value)
     if isinstance(value, (tuple, list)):
@@ -154,7 +154,7 @@ def _each(change: Callable[[Any], Any], value: Any, kinds: Any) -> Any:
 
 
 def _call(function: Any, small: bool, args: Any, kwargs: Any) -> Any:
-    """The result of a NumPy function on arrays without elements. ``small``: all its lengths are the operands'."""
+    """The result of a NumPy function on arrays without elements. ``small``: all its lengths are operand lengths."""
     out = kwargs.pop("out", None)
     operands: list[MetaArray] = []
     _each(operands.append, [args, list(kwargs.values())], MetaArray)
@@ -181,7 +181,7 @@ def _call(function: Any, small: bool, args: Any, kwargs: Any) -> Any:
 
 
 def _concatenate(arrays: Any, axis: int = 0) -> MetaArray:
-    """Compute the other lengths and the dtype from arrays without the axis."""
+    """Concatenate: the other lengths and the dtype are computed from arrays of length 0 along the axis."""
     lead = (slice(None),) * (axis % arrays[0].ndim)
     none = np.concatenate([a._like[(*lead, slice(0))] for a in arrays], axis)
     shape = list(none.shape)
@@ -210,7 +210,7 @@ def _full(shape: Any, fill_value: Any, dtype: Any = None, **options: Any) -> Any
 
 
 class Namespace:
-    """The functions of NumPy, or of one of its modules, for arrays without elements."""
+    """The functions of NumPy (or one of its modules) for arrays without elements."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -241,7 +241,7 @@ XP: Any = Namespace(np)
 
 
 class MetaBackend:
-    """Arrays are ``MetaArray``; there are no kernels."""
+    """Arrays are ``MetaArray``, and there are no kernels."""
 
     name = device_type = "meta"
     array_type: type = MetaArray
@@ -259,7 +259,7 @@ class MetaBackend:
     later = to_numpy
 
     def kernels(self, name: str) -> tuple[()]:
-        """No kernels: there is nothing to compute."""
+        """No kernels, as there is nothing to compute."""
         return ()
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> MetaArray:

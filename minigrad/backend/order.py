@@ -1,4 +1,4 @@
-"""The order of an array's axes in memory, by PyTorch's rules: random numbers are drawn in that order."""
+"""The order of an array's axes in memory, by PyTorch's rules. Random numbers are drawn in that order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}  # by the number of axes
 
 def memory_order(array: Any) -> list[int]:
     """The axes from the outermost in memory to the innermost, as PyTorch sorts them: an axis with stride 0 stays in
-    place, and of two axes with equal strides, the longer one is outside."""
+    place, and of two axes with equal strides, the longer axis is outside."""
     shape, strides = array.shape, array.strides
     order: list[int] = []
     for axis in reversed(range(len(shape))):  # the innermost first
@@ -39,20 +39,20 @@ def in_order(array: Any, order: Sequence[int]) -> Any:
 
 
 def laid_as(array: Any, like: Any) -> Any:
-    """A contiguous array of the shape of ``like``, with its elements moved to the memory order of ``like``."""
+    """A contiguous array in the shape of ``like``, with its elements moved to the memory order of ``like``."""
     order = memory_order(like)
     return array.reshape([like.shape[axis] for axis in order]).transpose(back(order))
 
 
 def is_channels_last(array: Any) -> bool:
-    """Whether an array has the memory layout (N, H, W, C), or (N, D, H, W, C)."""
+    """Whether an array has the memory layout (N, H, W, C) or (N, D, H, W, C)."""
     order = CHANNELS_LAST.get(array.ndim)
     return order is not None and bool(array.transpose(order).flags.c_contiguous)
 
 
 def prefers_channels_last(array: Any) -> bool:
-    """Whether PyTorch's kernels treat an array as channels_last. Its strides decide, even for axes of length 1, so that
-    images with one channel can be either."""
+    """Whether PyTorch's kernels treat an array as channels_last. The strides decide, even for axes of length 1, so
+    images with one channel may count as either."""
     least = 0
     for axis in CHANNELS_LAST.get(array.ndim, ())[::-1]:
         step, length = array.strides[axis], array.shape[axis]

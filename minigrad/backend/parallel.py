@@ -1,5 +1,5 @@
-"""Runs compiled loops on all cores, with a pool of threads, each bound to its own core if the system supports that:
-otherwise a thread that wakes may be put on the core of the one that woke it, and both take turns."""
+"""Runs compiled loops on all cores with a pool of threads. Each thread is bound to its own core if the system supports
+that. Otherwise, a thread may wake on the core of the thread that woke it, and both take turns."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from contextlib import suppress
 from . import blas
 from .compiled import store
 
-PATIENCE = 10_000  # checks for work, about 30 ns each, before a thread that runs compiled loops sleeps
-LOOKS = 16  # calls of a pool between two checks of the caller's CPU
+PATIENCE = 10_000  # checks for work, about 30 ns each, before a thread of the pool sleeps
+LOOKS = 16  # calls to a pool between two checks of the caller's CPU
 
 _lock = allocate_lock()
 _pool: _ThreadPool | None = None
@@ -21,7 +21,7 @@ _threads: int | None = None
 
 
 def get_num_threads() -> int:
-    """The number of threads for kernels: from ``set_num_threads``, else the environment, else the allowed CPUs."""
+    """The number of threads for kernels, from ``set_num_threads``, else the environment, else the allowed CPUs."""
     global _threads
     if _threads is None:
         if count := threads_of_environment():
@@ -32,7 +32,7 @@ def get_num_threads() -> int:
 
 
 def threads_of_environment() -> int | None:
-    """MINIGRAD_NUM_THREADS, or the first number of OMP_NUM_THREADS. Raises ValueError: MINIGRAD_NUM_THREADS is not a
+    """MINIGRAD_NUM_THREADS, or the first number in OMP_NUM_THREADS. Raises ValueError if MINIGRAD_NUM_THREADS is not a
     positive whole number. An invalid OMP_NUM_THREADS is ignored."""
     ours, general = os.environ.get("MINIGRAD_NUM_THREADS", ""), os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     if ours and not (ours.isdecimal() and int(ours) > 0):
@@ -42,7 +42,7 @@ def threads_of_environment() -> int | None:
 
 
 def set_num_threads(n: int) -> None:
-    """Use ``n`` threads (at least 1) in CPU kernels, and in the matrix products of NumPy's OpenBLAS."""
+    """Use ``n`` threads (at least 1) in CPU kernels and in matrix products with NumPy's OpenBLAS."""
     global _threads, _pool
     if n < 1:
         raise ValueError(f"set_num_threads expects a positive integer, not {n}")
@@ -54,17 +54,17 @@ def set_num_threads(n: int) -> None:
 
 
 def _cpus() -> list[int]:
-    """The CPUs that this process may use; empty if the system has no such call."""
+    """The CPUs that this process may use, or an empty list if the system lacks the call."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 class _ThreadPool:
     """Threads that run blocks of compiled loops without Python (``compiled/thread_pool.py``), alongside the calling
-    thread. Each is bound to a CPU other than the caller's, if possible. ``user`` is the call that uses the pool, the
-    first to enter itself here; ``threads`` are the threads that the system could start."""
+    thread. Each is bound to a CPU other than the caller's, if possible. ``user`` is the call that uses the pool, which
+    is the first to enter itself here, and ``threads`` are the threads that the system could start."""
 
     def __init__(self, library: store.Library, count: int) -> None:
-        import threading  # here, as only compiled loops need these
+        import threading  # imported here, as only compiled loops need threads
 
         from .compiled import thread_pool
 
@@ -88,7 +88,7 @@ class _ThreadPool:
         self._serve(self.state, number, PATIENCE)
 
     def place(self) -> None:
-        """Bind the threads again if one has the caller's CPU. Checked only now and then, as callers seldom move."""
+        """Bind the threads again if one is on the caller's CPU. Checked only occasionally, as callers seldom move."""
         self._calls += 1
         if self._calls % LOOKS or self._current_cpu is None or not hasattr(os, "sched_setaffinity"):
             return
@@ -102,17 +102,17 @@ class _ThreadPool:
         try:
             for thread, cpu in zip(self.threads, others, strict=True):
                 os.sched_setaffinity(thread.native_id or 0, {cpu})
-        except OSError:  # not permitted: the system places them
+        except OSError:  # not permitted: the system places the threads
             self._current_cpu = None
 
     def dismiss(self) -> None:
-        """End the threads when they are free."""
+        """End the threads once they are free."""
         for number in range(len(self.threads)):
             self._dismiss(self.state, number)
 
 
 def _sched_getcpu() -> Callable[[], int] | None:
-    """The system call for the CPU of the calling thread; None if it is missing, or threads cannot be bound."""
+    """The system call for the CPU of the calling thread, or None if it is missing or threads cannot be bound."""
     try:
         getcpu: Callable[[], int] = ctypes.CDLL(None).sched_getcpu
     except (AttributeError, OSError, TypeError):
@@ -122,12 +122,12 @@ def _sched_getcpu() -> Callable[[], int] | None:
 
 def launch(kernel: int, words: bytes, spec: bytes, arguments: int, count: int, grain: int) -> int:
     """Run a compiled loop over [0, ``count``) in blocks of ``grain``, on all cores, for ``compiled/loops.py``. Returns
-    0, or, without running, the number, from 1, of an argument that does not match ``spec``."""
+    0, or, without running, the number (from 1) of an argument that does not match ``spec``."""
     pool = _pool or _new_pool()
     if count <= grain or not pool.threads:
         return int(pool.alone(kernel, words, spec, arguments, count, grain))
     this, user = object(), pool.user
-    try:  # twice: Ctrl-C may also raise KeyboardInterrupt within the inner ``finally``
+    try:  # twice, as Ctrl-C may also raise KeyboardInterrupt within the inner ``finally``
         try:
             if user.setdefault("call", this) is not this:
                 return int(pool.alone(kernel, words, spec, arguments, count, grain))
@@ -145,14 +145,14 @@ def _new_pool() -> _ThreadPool:
     global _pool
     library = store.library()
     assert library is not None, "a compiled loop runs"
-    get_num_threads()  # which may set the number, before the lock is taken
+    get_num_threads()  # may set the number, so it is called before the lock is taken
     with _lock:
         _pool = _pool or _ThreadPool(library, get_num_threads() - 1)
         return _pool
 
 
 def _forget_threads() -> None:
-    """Threads do not survive a fork: a child process starts its own."""
+    """Drop the pool after a fork, which threads do not survive. A child process starts its own threads."""
     global _pool, _lock
     _pool, _lock = None, allocate_lock()
     blas.forget_threads()

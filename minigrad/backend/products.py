@@ -1,6 +1,6 @@
-"""Products of matrices on all cores. OpenBLAS's own threads spin for a while after a product, and take cores from the
-threads of compiled loops, which do the rest of a step (``parallel.py``). So these threads also compute large float32
-products. OpenBLAS computes all other products, and all products if there are no compiled loops."""
+"""Matrix products on all cores. OpenBLAS's own threads spin for a while after a product, and take cores from the
+threads of compiled loops, which do the rest of a step (``parallel.py``). So the latter threads also compute large
+float32 products. OpenBLAS computes all other products, and all products if there are no compiled loops."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .parallel import get_num_threads
 
 SMALL = 1 << 18  # multiplications: below this, OpenBLAS wakes no threads
 LARGE = 1 << 20  # below this, one thread is as fast as two
-PART = 3_000_000  # multiplications: a part that is worth a BLAS call
-LEAST = 128  # rows or columns of a part, if there are enough
-FEW = 32  # up to this many rows, OpenBLAS is slow in float32 if the other matrix is transposed, as a layer's weight is
-COLUMNS = 32  # of that matrix, multiplied at a time
+PART = 3_000_000  # multiplications in a part that is worth a BLAS call
+LEAST = 128  # rows or columns in a part, if there are enough
+FEW = 32  # up to this many rows, OpenBLAS is slow in float32 if the other matrix is transposed, like a layer's weight
+COLUMNS = 32  # columns of that matrix to multiply at a time
 FLOAT32 = np.dtype(np.float32)
 
 
 def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
-    """a b, matrices in the last two axes; for two matrices, ``bias`` is added to each row."""
+    """a b, with matrices in the last two axes. For two matrices, ``bias`` is added to each row."""
     if type(a) is np.ndarray and a.size * b.shape[-1] < SMALL:
         out = a @ b
     elif type(a) is not np.ndarray:
@@ -38,7 +38,7 @@ def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
 
 
 def _large(a: Array, b: Array, bias: Array | None) -> Array:
-    """A product on the CPU by compiled loops, or by OpenBLAS, with one thread for smaller ones."""
+    """A product on the CPU by compiled loops or by OpenBLAS, which uses one thread for smaller products."""
     work = a.size * b.shape[-1]
     if (work >= LARGE or _are_few_rows(a, b)) and (shared := _shared(a, b, bias)) is not None:
         return shared
@@ -53,7 +53,7 @@ def _large(a: Array, b: Array, bias: Array | None) -> Array:
 
 
 def _shared(a: Array, b: Array, bias: Array | None) -> Array | None:
-    """The product by compiled loops; None if they do not support it."""
+    """The product by compiled loops, or None if they do not support it."""
     if not (
         _is_float32(a) and _is_float32(b) and (bias is None or _is_float32(bias)) and store.library() and blas.sgemm()
     ):
@@ -72,7 +72,7 @@ def _is_float32(x: Array) -> bool:
 
 
 def _lies_in_order(x: Array) -> bool:
-    """Whether BLAS can read the matrices in the last two axes, by rows or by columns."""
+    """Whether BLAS can read the matrices in the last two axes by rows or by columns."""
     (*_, rows, columns), (*_, by_row, by_column) = x.shape, x.strides
     by_rows = by_column == 4 and by_row % 4 == 0 and by_row >= 4 * columns
     return by_rows or (by_row == 4 and by_column % 4 == 0 and by_column >= 4 * rows)
@@ -102,8 +102,8 @@ def _shared_rows(a: Array, b: Array, bias: Array | None) -> Array:
 
 
 def _grain(length: int, multiplications: int) -> int:
-    """Rows (or columns) of a part: a multiple of 16, as BLAS takes 16; two parts per thread, as one may be delayed, but
-    at least ``LEAST`` rows, as BLAS packs the other operand for each part."""
+    """The number of rows (or columns) in a part: a multiple of 16, as BLAS processes 16 at a time. There are two parts
+    per thread, as one may be delayed, but at least ``LEAST`` rows, as BLAS packs the other operand for each part."""
     threads = get_num_threads()
     parts = 2 * threads if length >= 2 * threads * LEAST else threads
     parts = max(1, min(parts, length * multiplications // PART))
@@ -111,7 +111,7 @@ def _grain(length: int, multiplications: int) -> int:
 
 
 def _shared_batch(a: Array, b: Array) -> Array:
-    """Products of a batch, split among the threads."""
+    """The products of a batch, split among the threads."""
     from . import products_numba as loops
 
     shape = (*a.shape[:-1], b.shape[-1])
@@ -126,7 +126,7 @@ def _shared_batch(a: Array, b: Array) -> Array:
 
 
 def _are_few_rows(a: Array, b: Array) -> bool:
-    """Whether the loop ``few_rows`` is faster: for 2 to 16 rows it takes a fifth to a half of the time."""
+    """Whether the ``few_rows`` loop is faster. For 2 to 16 rows, it takes a fifth to a half of the time."""
     return (
         a.ndim == b.ndim == 2
         and len(a) <= FEW
@@ -147,7 +147,7 @@ def column_sums(x: Array) -> Array:
 
 
 def _sums_of_columns(x: Array) -> Array:
-    """The same by a GPU kernel, or as 1ᵀx: BLAS is several times faster than NumPy."""
+    """The column sums by a GPU kernel, or as 1ᵀx, since BLAS is several times faster than NumPy."""
     if type(x) is not np.ndarray:
         from .kernels import layer_norm_cuda  # not needed on the CPU
 

@@ -1,4 +1,4 @@
-"""Parts of matrix products for the threads of compiled loops, each of which calls BLAS for its part."""
+"""Matrix products in parts. Each thread of the compiled loops calls BLAS for its parts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def turned(matrix: int) -> bool:
 
 @inline
 def leading(matrix: int) -> int:
-    """Elements from one row (or column, if column-major) to the next; at least its length."""
+    """The number of elements from one row (or column, if column-major) to the next, at least its length."""
     if turned(matrix):
         return max(step(matrix, -1) // 4, length(matrix, -2), 1)
     return max(step(matrix, -2) // 4, length(matrix, -1), 1)
@@ -29,7 +29,7 @@ def leading(matrix: int) -> int:
 def add_product(
     blas: int, a: int, first: int, b: int, second: int, bias: Flat, rows: int, columns: int, out: int, width: int
 ) -> None:
-    """Write a part of a b + bias to the address ``out``, in rows of ``width``; ``first`` and ``second`` are the
+    """Write a part of a b + bias to the address ``out``, in rows of ``width``. ``first`` and ``second`` are the
     addresses of the part's first row of a and first column of b."""
     keep = F(1.0) if bias.size else F(0.0)
     for i in range(rows if bias.size else 0):
@@ -43,7 +43,7 @@ def add_product(
 
 @loop
 def rows_of_product(start: int, stop: int, blas: int, a: Strided, b: Strided, bias: Flat, out: Rows) -> None:
-    """Rows [start, stop) of a b + bias; a and b may each be row-major or column-major."""
+    """Rows [start, stop) of a b + bias. Both a and b may be row-major or column-major."""
     columns = out.shape[1]
     first, place = at(a) + start * step(a, -2), out.ctypes.data + 4 * start * columns
     add_product(blas, a, first, b, at(b), bias, stop - start, columns, place, columns)
@@ -71,7 +71,7 @@ def products(start: int, stop: int, blas: int, a: Strided, b: Strided, heads: in
 
 @loop
 def few_rows(start: int, stop: int, thread: int, blas: int, a: Rows, weight: Rows, scratch: Rows, out: Rows) -> None:
-    """Panels [start, stop) of a weightᵀ for few rows of a; ``scratch`` fits one panel of columns. BLAS reads the weight
+    """Panels [start, stop) of a weightᵀ for few rows of a. ``scratch`` fits one panel of columns. BLAS reads the weight
     once, in memory order, and the result of a panel stays in cache until it is transposed."""
     rows, inner, columns = a.shape[0], a.shape[1], weight.shape[0]
     width = scratch.shape[1] // rows

@@ -1,10 +1,10 @@
-"""Random numbers from explicit generators, bitwise reproducible from one seed.
+"""Random numbers from explicit generators. The same seed always gives the same bits.
 
-``Generator`` draws PyTorch's CPU stream: the Mersenne Twister read as raw 32-bit words and turned into
-numbers as PyTorch does, so that one seed gives both libraries the same weights (up to 2.4e-7 apart
-in ``normal``, whose logarithms and cosines differ in the last place). Dropout masks need many numbers, but need
-not match PyTorch's: they are hashes of their positions, keyed by one word of a second stream (SFC64) of the same
-seed. Threads draw them in parallel, with the same result as without compiled loops.
+``Generator`` draws PyTorch's CPU stream: raw 32-bit words of the Mersenne Twister, converted to numbers as in PyTorch,
+so that one seed gives both libraries the same weights (up to 2.4e-7 apart in ``normal``, where logarithms and cosines
+differ in the last place). Dropout masks need many numbers that need not match PyTorch's, so they are hashes of
+positions, keyed by one word of a second stream (SFC64) from the same seed. Threads draw them in parallel, with the same
+result as without compiled loops.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .device import Device
 from .order import laid_as
 
 FloatArray = np.ndarray[Any, Any]
-BLOCK = 1 << 16  # numbers drawn at a time: a multiple of 16, which the normal ones need
+BLOCK = 1 << 16  # numbers drawn at a time: a multiple of 16, which normal numbers need
 _WORD = 1 << 32
-_WIDE_SPAN = 1 << 28  # from here on PyTorch takes two words per integer
+_WIDE_SPAN = 1 << 28  # from here on, PyTorch uses two words per integer
 _PYTORCH_BYTES = 5056
 _53 = np.uint64((1 << 53) - 1)
 _HERE = nullcontext()
@@ -33,8 +33,8 @@ _GOLDEN, _MIX = 0x9E3779B97F4A7C15, (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def drawn(seed: int, count: int, xp: Any = np) -> Any:
-    """``count`` words of SplitMix64 (Steele, Lea and Flood 2014), uint64: hashes of the seed and their positions, so
-    that any thread can draw a part, as ``kernels/dropout_numba.py`` and ``is_kept`` of ``kernels/common.cuh`` do."""
+    """``count`` words of SplitMix64 (Steele, Lea and Flood 2014), uint64. They are hashes of the seed and positions, so
+    that any thread can draw a part: see ``kernels/dropout_numba.py`` and ``is_kept`` in ``kernels/common.cuh``."""
     z = xp.arange(1, count + 1, dtype=np.uint64)
     z *= np.uint64(_GOLDEN)
     z += np.uint64(seed)
@@ -48,12 +48,12 @@ def drawn(seed: int, count: int, xp: Any = np) -> Any:
 
 class _Streams:
     """Both streams of one seed. A new seed or state is a new object, so no thread sees half of a change. A stream is
-    created at its first draw: numpy.random would add a tenth to ``import minigrad``. If several threads draw first at
-    the same time, each may create one, and ``setdefault`` gives all of them the same."""
+    created on its first draw, as numpy.random would add a tenth to ``import minigrad``. If several threads draw first
+    at the same time, each may create a stream, but ``setdefault`` gives all of them the same one."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self.spares: list[float] = []  # the second normal number of each pair; ``pop`` takes one
+        self.spares: list[float] = []  # the second normal number of each pair, taken with ``pop``
 
     @cached_property
     def bits(self) -> Any:
@@ -72,37 +72,37 @@ class Generator:
     """A stream of random numbers on the CPU.
 
     Args:
-        device: kept for PyTorch's signature; numbers are drawn on the CPU and moved where they are needed.
+        device: kept for PyTorch's signature. Numbers are drawn on the CPU and moved to where they are needed.
 
     >>> generator = mg.Generator().manual_seed(0)
     >>> mg.randperm(4, generator=generator)
     tensor([0, 1, 3, 2])
     """
 
-    as_state: Any = staticmethod(lambda array: array)  # tensor.py, which imports this file, makes it a Tensor
+    as_state: Any = staticmethod(lambda array: array)  # tensor.py, which imports this file, makes the state a Tensor
 
     def __init__(self, device: Any = "cpu") -> None:
         self.device = Device(device)
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Restart the stream from ``seed`` (64 bits, signed or unsigned, of which 32 count, as in PyTorch). Raises
-        ValueError: the seed has more bits."""
+        """Restart the stream from ``seed`` (64 bits, signed or unsigned, of which 32 matter, as in PyTorch). Raises
+        ValueError if the seed has more bits."""
         if not -(1 << 63) <= int(seed) < 1 << 64:
             raise ValueError(f"a seed must fit into 64 bits, but {seed} does not")
         self._streams = _Streams(int(seed) % (1 << 64))
         return self
 
     def seed(self) -> int:
-        """Restart from a seed that the operating system provides, and return it."""
+        """Restart from a seed provided by the operating system, and return the seed."""
         return self.manual_seed(int.from_bytes(os.urandom(4), "little")).initial_seed()
 
     def initial_seed(self) -> int:
-        """The seed the stream began with."""
+        """The seed with which the stream began."""
         return self._streams.seed
 
     def get_state(self) -> Any:
-        """The state of both streams as a tensor of bytes: PyTorch's 5056, then the fast stream's."""
+        """The state of both streams as a tensor of bytes: PyTorch's 5056 bytes, then the fast stream's."""
         streams = self._streams
         twister, spare = streams.bits.state["state"], streams.spares[-1:]
         head = struct.pack("<QiiQ", streams.seed, 625 - twister["pos"], 1, twister["pos"])
@@ -112,18 +112,17 @@ class Generator:
         return self.as_state(np.frombuffer(b"".join(parts), np.uint8).copy())
 
     def set_state(self, new_state: Any) -> Generator:
-        """Restore a state from ``get_state``, of this library or of PyTorch. Raises RuntimeError: it is not such a
-        state."""
+        """Restore a state from ``get_state`` (here or in PyTorch). Raises RuntimeError for anything else."""
         data = np.asarray(getattr(new_state, "array", new_state), np.uint8).tobytes()
         if len(data) not in (_PYTORCH_BYTES, _PYTORCH_BYTES + 32):
             raise RuntimeError(f"a generator state must have {_PYTORCH_BYTES} bytes or 32 more, not {len(data)}")
         seed, _, _, position = struct.unpack_from("<QiiQ", data)
-        if position > 624:  # NumPy would read past the end of its words
+        if position > 624:  # NumPy would read past the end of the words
             raise RuntimeError(f"the position in a generator state can be at most 624, not {position}")
         _, spare, _, is_valid = struct.unpack_from("<dddi", data, 24 + 624 * 8)
         streams = _Streams(seed)
         key = np.frombuffer(data, "<u8", 624, 24).astype(np.uint32)
-        # PyTorch's position is 0 only before its first number, where NumPy's is at the end of the words
+        # PyTorch's position is 0 only before the first number, where NumPy's is at the end of the words
         streams.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position or 624}}
         streams.spares += [spare] if is_valid else []
         if len(data) > _PYTORCH_BYTES:
@@ -142,11 +141,11 @@ class Generator:
         return self._streams.draws.integers(0, _WORD, count, np.uint32)
 
     def words64(self, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
-        """``count`` 64-bit words, each of two raw ones, the high one first, (count,) uint64."""
+        """``count`` 64-bit words, (count,) uint64, each made of two raw words, the high one first."""
         return self._streams.draws.integers(0, 1 << 64, count, np.uint64)
 
     def uniform(self, shape: tuple[int, ...], dtype: Any = np.float32) -> FloatArray:
-        """Numbers in [0, 1): 24 random bits each in float32, 53 in float64."""
+        """Numbers in [0, 1), with 24 random bits each in float32 and 53 in float64."""
         out = np.empty(shape, dtype)
         for part in blocks(out):
             if dtype == np.float64:
@@ -157,7 +156,7 @@ class Generator:
         return out
 
     def normal(self, shape: tuple[int, ...], dtype: Any = np.float32) -> FloatArray:
-        """Standard normal numbers, by Box and Muller in PyTorch's order (blocks of 16, or one by one)."""
+        """Standard normal numbers by the Box-Muller method, in PyTorch's order (blocks of 16, or one by one)."""
         count = int(np.prod(shape, dtype=np.int64))
         if count < 16:
             return self.few_normals(count).astype(dtype).reshape(shape)
@@ -166,13 +165,13 @@ class Generator:
         out = np.empty(count, dtype)
         for part in blocks(out[:full]):
             part[:] = _box_muller(self.uniform(part.shape, wide))
-        if full < count:  # the last 16 numbers are drawn again, and overlap the ones before them
+        if full < count:  # the last 16 numbers are drawn again, and overlap the numbers before them
             self.words((0 if np.dtype(dtype).itemsize == 2 else count - full) * (2 if wide == np.float64 else 1))
             out[-16:] = _box_muller(self.uniform((16,), wide))
         return out.reshape(shape)
 
     def few_normals(self, count: int) -> FloatArray:
-        """(count,) float64, one by one from pairs of float64 uniforms; the sine waits for the next number."""
+        """(count,) float64, one by one from pairs of float64 uniforms. The sine is kept for the next number."""
         out, spares = np.empty(count), self._streams.spares
         for i in range(count):
             try:
@@ -194,12 +193,12 @@ class Generator:
         return (offsets + np.uint64(low % (1 << 64))).astype(np.int64).reshape(shape)  # modulo 2**64
 
     def random64(self) -> int:
-        """An integer in [0, 2**63), as PyTorch's ``random_()`` draws one for int64."""
+        """An integer in [0, 2**63), drawn as in PyTorch's ``random_()`` for int64."""
         return int(self.words64(1)[0]) & ((1 << 63) - 1)
 
     def permutation(self, n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The numbers 0 .. n-1 in random order (Fisher and Yates)."""
-        numbers = np.empty(n, np.int64)  # first, since its MemoryError shows the requested size
+        numbers = np.empty(n, np.int64)  # allocated first, since its MemoryError shows the requested size
         order = list(range(n))
         for i, word in enumerate(self.words(max(n - 1, 0)).tolist()):
             j = i + word % (n - i)
@@ -218,7 +217,7 @@ class Generator:
         return dropout_numba.draw(count, bound, seed).reshape(shape)
 
     def draw(self, shape: tuple[int, ...], p: float, xp: Any = np, on: Any = _HERE) -> Draw:
-        """The mask of ``keep_mask`` as a lazy draw."""
+        """The mask of ``keep_mask``, drawn lazily."""
         bound = round(p * 65536)
         return Draw(shape, bound, self.mask_seed() if bound < 65536 else 0, xp, on)
 
@@ -232,9 +231,9 @@ class Generator:
 
 
 class Draw:
-    """A dropout mask not drawn yet: GPU kernels call ``is_kept`` (common.cuh) for each element, without a mask
-    in memory; other code takes the array. An element is kept if its 16 bits, from ``seed``, reach ``bound``; ``xp`` and
-    ``on`` are its library and device."""
+    """A dropout mask that is not drawn yet. GPU kernels call ``is_kept`` (common.cuh) for each element, without a mask
+    in memory. Other code uses the array. An element is kept if its 16 bits, from ``seed``, reach ``bound``. ``xp`` and
+    ``on`` are the mask's library and device."""
 
     def __init__(self, shape: tuple[int, ...], bound: int, seed: int, xp: Any, on: Any) -> None:
         self.shape, self.bound, self.seed, self.xp, self.on = shape, bound, seed, xp, on
@@ -250,15 +249,15 @@ class Draw:
 
 
 def blocks(array: FloatArray) -> list[FloatArray]:
-    """The elements of a contiguous array as views of BLOCK elements (the last one of up to twice as many), to fill one
-    after the other: the temporary arrays of a large draw then stay small."""
+    """The elements of a contiguous array as views of BLOCK elements (the last with up to twice as many), to fill one
+    after the other, so that the temporary arrays of a large draw stay small."""
     flat = array.reshape(-1)
     starts = range(0, max(flat.size - BLOCK, 0) + 1, BLOCK)
     return [flat[i : i + BLOCK] if i < starts[-1] else flat[i:] for i in starts]
 
 
 def _box_muller(uniforms: FloatArray) -> FloatArray:
-    """Normal from uniform numbers, each 16 separately: 8 radii, 8 angles."""
+    """Convert uniform to normal numbers, in groups of 16: 8 radii and 8 angles."""
     pairs = uniforms.reshape(-1, 2, 8)
     radius = np.sqrt(-2 * np.log(1 - pairs[:, 0]))
     angle = pairs[:, 1] * uniforms.dtype.type(2 * np.pi)
@@ -269,7 +268,7 @@ default_generator = Generator()
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator: the same program then draws the same numbers.
+    """Seed the default generator, so that the same program draws the same numbers.
 
     >>> _ = mg.manual_seed(0)
     >>> first = mg.rand(2)
@@ -286,13 +285,13 @@ _is_pytorchs = False  # whether the process runs a PyTorch program
 
 
 def set_dropout_stream(name: str) -> None:
-    """Choose dropout's stream: "fast", "pytorch" (which is slower), or "auto", which depends on the program.
+    """Choose the dropout stream: "fast", "pytorch" (which is slower), or "auto", which depends on the program.
 
-    With PyTorch's stream, a training run from the same seed has the same dropout masks as in PyTorch. The default is
-    "auto": PyTorch's stream on the CPU for PyTorch programs (``minigrad compat``, ``as_torch``), else the fast one. The
-    environment variable MINIGRAD_DROPOUT_STREAM sets the initial stream.
+    With PyTorch's stream, a training run from the same seed has the same dropout masks as in PyTorch. The default,
+    "auto", selects PyTorch's stream on the CPU for PyTorch programs (``minigrad compat``, ``as_torch``), and the fast
+    stream otherwise. The MINIGRAD_DROPOUT_STREAM environment variable sets the initial stream.
 
-    Raises ValueError: the stream does not exist.
+    Raises ValueError if the stream does not exist.
     """
     global _dropout_stream
     if name not in _STREAMS:
@@ -301,12 +300,12 @@ def set_dropout_stream(name: str) -> None:
 
 
 def get_dropout_stream() -> str:
-    """The stream that dropout draws from: "auto", "fast" or "pytorch"."""
+    """The current dropout stream: "auto", "fast" or "pytorch"."""
     return _dropout_stream
 
 
 def run_as_pytorch(value: bool) -> bool:
-    """Set whether the process runs a PyTorch program; returns the old value."""
+    """Set whether the process runs a PyTorch program. Returns the old value."""
     global _is_pytorchs
     before, _is_pytorchs = _is_pytorchs, value
     return before
@@ -318,8 +317,8 @@ def follows_pytorch(device: Device) -> bool:
 
 
 def pytorch_keep_mask(shape: tuple[int, ...], p: float, like: Any = None) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Dropout's mask as PyTorch draws it: True where a float64 uniform is below 1 - p, in the memory order of ``like``,
-    an array of this shape, or else in index order."""
+    """The dropout mask as PyTorch draws it: True where a float64 uniform is below 1 - p, in the memory order of
+    ``like``, an array of this shape, or in index order without ``like``."""
     if p == 1:
         return np.zeros(shape, np.bool_)
     draw = default_generator.words64(math.prod(shape)) & _53 < np.uint64(math.ceil((1 - p) * 2**53))

@@ -1,4 +1,4 @@
-"""Finds the backend of an array or a device. A backend is an object with the attributes of ``Backend``."""
+"""Finds the backend for an array or a device. A backend is an object with the attributes of ``Backend``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import device as _device
 from .device import Device
 from .dtype import Array
 
-if TYPE_CHECKING:  # creating a Protocol takes a fiftieth of minigrad's import
+if TYPE_CHECKING:  # creating a Protocol takes a fiftieth of minigrad's import time
     from collections.abc import Callable
     from contextlib import AbstractContextManager
     from typing import Protocol
@@ -28,33 +28,33 @@ if TYPE_CHECKING:  # creating a Protocol takes a fiftieth of minigrad's import
         def device_of(self, array: Array) -> Device: ...
         # A context in which ``xp`` creates arrays on ``device``.
         def on(self, device: Device) -> AbstractContextManager[Any]: ...
-        # A NumPy array (or an array of this backend) as an array on ``device``.
+        # Convert a NumPy array (or an array of this backend) to an array on ``device``.
         def asarray(self, array: np.ndarray[Any, Any], device: Device) -> Array: ...
-        # A copy in NumPy's memory; on the CPU the array itself.
+        # A NumPy copy of the array; on the CPU, the array itself.
         def to_numpy(self, array: Array) -> np.ndarray[Any, Any]: ...
-        # Start a copy to NumPy's memory, and return a function that waits for it, but not for later work.
+        # Start copying to a NumPy array, and return a function that waits for the copy, but not for later work.
         def later(self, array: Array) -> Callable[[], np.ndarray[Any, Any]]: ...
-        # The fused kernels with a name, the fastest first; if none supports the arguments, the definition runs.
+        # The fused kernels with this name, fastest first. If none supports the arguments, the definition runs.
         def kernels(self, name: str) -> tuple[Any, ...]: ...
-        # Dropout's draw: a bool array, each element False with probability ``p``, or a ``random.Draw``.
+        # A dropout mask: a bool array with elements False with probability ``p``, or a ``random.Draw``.
         def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Any: ...
 
 
 def xp(array: Any) -> Any:
-    """The namespace of an array's library; NumPy's for Python and NumPy scalars."""
+    """The namespace of an array's library, or NumPy for Python and NumPy scalars."""
     return np if type(array) is np.ndarray else of(array).xp
 
 
 def in_order(array: Any) -> Any:
-    """The array, or a C-contiguous copy, so that ``view`` accepts any shape: NumPy's results follow the strides of the
-    operands, and many of PyTorch's are contiguous."""
+    """The array or a C-contiguous copy, so that ``view`` accepts any shape. NumPy's results follow the strides of the
+    operands, while many of PyTorch's are contiguous."""
     return array if array.flags.c_contiguous else array.copy()
 
 
 def where_holds(array: Any, mask: Any) -> Any:
     """The array where the mask is True, and 0 elsewhere, even for infinities and NaN, whose product with 0 is NaN.
-    NumPy's ``where`` branches at each element, which is 20 times as slow if a mask is random. So on the CPU the
-    elements' bits are multiplied as integers, as fast as floats."""
+    NumPy's ``where`` branches at each element, which is 20 times as slow if a mask is random. So on the CPU, the
+    elements' bits are multiplied as integers, which is as fast as with floats."""
     bits = _BITS.get(array.itemsize) if type(array) is np.ndarray else None
     if bits is None:
         return xp(array).where(mask, array, array.dtype.type(0))
@@ -68,7 +68,7 @@ def address(array: Any) -> int:
 
 
 def of(array: Any) -> Backend:
-    """The backend an array belongs to."""
+    """The backend to which an array belongs."""
     try:
         return _by_type[type(array)]
     except KeyError:
@@ -79,7 +79,7 @@ def of(array: Any) -> Backend:
 
 
 def for_device(device: Device) -> Backend:
-    """The backend of a device. Raises RuntimeError, with advice: the device does not exist here."""
+    """The backend for a device. Raises RuntimeError, with advice, if the device does not exist here."""
     backend = _by_device.get(device.type)
     if backend is None:
         if device.type not in ("cuda", "meta"):
@@ -97,15 +97,15 @@ def register(backend: Backend) -> None:
 
 
 def holds(condition: Array) -> bool:
-    """Whether any element of a bool array is True; False on "meta", which has no elements."""
+    """Whether any element of a bool array is True. False on "meta", which has no elements."""
     return of(condition).device_type != "meta" and bool(condition.any())
 
 
 def check_indices(indices: Array, rows: int, name: str, error: type[Exception] = IndexError, where: str = "") -> None:
-    """Raise an error for indices outside 0 .. rows - 1 (only on the CPU: on a GPU it would have to wait)."""
+    """Raise an error for indices outside 0 .. rows - 1 (only on the CPU, as the check would have to wait for a GPU)."""
     if of(indices).device_type == "cpu" and indices.size:
         if indices.dtype is _INT64 and (unsigned := indices.view(_UINT64)).item(unsigned.argmax()) < rows:
-            return  # as unsigned, negative numbers are the largest; ``max`` takes five times as long
+            return  # as unsigned, negative numbers are largest; ``max`` takes five times as long
         low, high = int(np.min(indices)), int(np.max(indices))
         if low < 0 or high >= rows:
             bad = low if low < 0 else high
@@ -113,7 +113,7 @@ def check_indices(indices: Array, rows: int, name: str, error: type[Exception] =
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array of a backend (or a NumPy scalar)."""
+    """Whether a value is an array of some backend (or a NumPy scalar)."""
     return type(value) in _by_type or isinstance(value, (*_by_type, np.generic))
 
 

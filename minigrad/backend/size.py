@@ -10,10 +10,10 @@ from . import dtype as dt
 
 
 class Size(tuple[int, ...]):
-    """A tensor's shape: a tuple of ints with a repr like PyTorch's: ``minigrad.Size([2, 3])``."""
+    """A tensor's shape, a tuple of ints with a repr like PyTorch's: ``minigrad.Size([2, 3])``."""
 
     def numel(self) -> int:
-        """The number of elements of the shape."""
+        """The number of elements in a tensor of this shape."""
         return int(np.prod(self, dtype=np.int64))
 
     def __repr__(self) -> str:

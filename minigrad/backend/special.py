@@ -1,4 +1,4 @@
-"""Functions that NumPy does not have."""
+"""Mathematical functions that NumPy lacks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .registry import of, xp
 
 
 def error_function(x: Array) -> Array:
-    """erf of an array, to full precision of its dtype: the backend's function, or W. J. Cody's approximations."""
-    if x.dtype == np.float16:  # in which the polynomials would lose most digits
+    """erf of an array, to the full precision of its dtype, by the backend's function or W. J. Cody's approximations."""
+    if x.dtype == np.float16:  # the polynomials would lose most digits in float16
         return error_function(x.astype(np.float32)).astype(np.float16)
     special = getattr(of(x), "erf", None)
     return special(x) if special else _cody_erf(x)
@@ -53,7 +53,7 @@ _FAR = _quotient(
 
 
 def _ratio(coefficients: Polynomials, t: Array) -> Array:
-    """One polynomial over the other, by Horner's rule."""
+    """The quotient of two polynomials, by Horner's rule."""
     sums = []
     for first, second, *rest in coefficients:
         total = first * t + second
@@ -74,7 +74,7 @@ def _scaled_tail(y: Array) -> Array:
 
 
 def _cody_tail(y: Array) -> Array:
-    """erfc of y >= 0.46875; clipped at 26, where it is smaller than any float64."""
+    """erfc(y) for y >= 0.46875, clipped at 26.6, where it is smaller than any float64."""
     m = xp(y)
     clipped = m.clip(y, 0.46875, 26.6)
     rounded = m.trunc(clipped * 16) / 16  # the square in two parts, so that its rounding does not grow
@@ -92,7 +92,7 @@ def _cody_erf(x: Array) -> Array:
 
 
 def complementary_error_function(x: Array) -> Array:
-    """erfc = 1 - erf of an array, to full precision of its dtype even where it is tiny."""
+    """erfc = 1 - erf of an array, to the full precision of its dtype even where it is tiny."""
     m, dtype = xp(x), x.dtype
     x = x.astype(np.float64)
     tail = _cody_tail(m.absolute(x))
@@ -100,13 +100,13 @@ def complementary_error_function(x: Array) -> Array:
     return m.where(m.isnan(x), x, m.where(m.absolute(x) < 0.46875, 1 - _cody_erf(x), far)).astype(dtype)
 
 
-# P, from the highest power down: least squares of Φ up to 6, weighted until the largest errors are equal, 3e-8. Beyond
-# 6, x P(x²) only grows, and tanh is 1.
+# P, from the highest power down: a least-squares fit of Φ up to 6, weighted until the largest errors are equal, 3e-8.
+# Beyond 6, x P(x²) only grows, and tanh is 1.
 _NORMAL = (1.7562759e-9, -1.3226623e-7, 3.9647726e-6, -5.5306314e-5, -3.259475e-5, 0.036333084, 0.79788494)
 
 
 def normal_share(x: Array) -> Array:
-    """The standard normal CDF, in the array's dtype. In NumPy's float32 it is (1 + tanh(x P(x²))) / 2, which takes a
+    """The standard normal CDF, in the array's dtype. For NumPy's float32, it is (1 + tanh(x P(x²))) / 2, which takes a
     fifth of the time, except where that loses digits."""
     if type(x) is not np.ndarray or x.dtype != np.float32:
         return 0.5 * complementary_error_function(x * -math.sqrt(0.5))
@@ -122,7 +122,7 @@ def normal_share(x: Array) -> Array:
 
 
 def scaled_complementary_error_function(x: Array) -> Array:
-    """erfcx = e^(x²) erfc(x) of an array, to full precision of its dtype even where erfc is 0; inf below -27."""
+    """erfcx = e^(x²) erfc(x) of an array, to the full precision of its dtype even where erfc is 0. inf below -27."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     y = m.absolute(x)
     tail = _scaled_tail(m.maximum(y, 0.46875))
@@ -134,7 +134,7 @@ def scaled_complementary_error_function(x: Array) -> Array:
 
 
 def log_normal_share(x: Array) -> Array:
-    """ln of the standard normal CDF, in the array's dtype."""
+    """The logarithm of the standard normal CDF, in the array's dtype."""
     m, dtype, t = xp(x), x.dtype, x.astype(np.float64) * math.sqrt(0.5)
     below = m.log(scaled_complementary_error_function(-m.minimum(t, 0.0)) / 2) - t * t
     return m.where(t < -math.sqrt(0.5), below, m.log1p(-complementary_error_function(t) / 2)).astype(dtype)
@@ -176,7 +176,7 @@ def inverse_error_function(y: Array) -> Array:
 
 
 def normal_quantile(share: Array) -> Array:
-    """The inverse of the standard normal CDF, in the array's dtype; NaN outside [0, 1]."""
+    """The inverse of the standard normal CDF, in the array's dtype, or NaN outside [0, 1]."""
     m, dtype, p = xp(share), share.dtype, share.astype(np.float64)
     return m.copysign(_quantile(m.absolute(p - 0.5), m.minimum(p, 1 - p)), p - 0.5).astype(dtype)
 

@@ -1,4 +1,4 @@
-"""The memory behind an array: its owner, and the bytes themselves."""
+"""The memory behind an array: the array that owns it, and the bytes themselves."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .registry import address
 
 
 class UntypedStorage:
-    """The memory behind a tensor and its views, as bytes. Slices are storages in the same memory.
+    """The memory behind a tensor and its views, as bytes. A slice is a storage in the same memory.
 
     Args:
-        data: the number of bytes (uninitialized), or their values.
-        device: its device.
+        data: the number of (uninitialized) bytes, or their values.
+        device: the device of the memory.
     """
 
     filename: str | None = None  # for a mapped file
@@ -36,9 +36,9 @@ class UntypedStorage:
     @classmethod
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         """The first bytes of a file, memory-mapped instead of read. If ``shared``, the file is extended to that size
-        and receives changes; else changes stay in memory. Raises RuntimeError: the file is shorter, or a pipe or a
-        device; OSError: it cannot be opened."""
-        import mmap  # here, as few programs map files themselves
+        and receives changes, else changes stay in memory. Raises RuntimeError if the file is shorter, a pipe or a
+        device, and OSError if it cannot be opened."""
+        import mmap  # imported here, as few programs map files themselves
 
         name = os.fspath(filename)
         # opening a pipe may block forever
@@ -58,37 +58,37 @@ class UntypedStorage:
 
     @property
     def array(self) -> Any:
-        """The bytes as an array, (n,) uint8, in the same memory."""
+        """The bytes as an array in the same memory, (n,) uint8."""
         return self._owner.ravel(order="K").view(np.uint8) if self.nbytes() else np.empty(0, np.uint8)
 
     @property
     def device(self) -> Device:
-        """Its device."""
+        """The device of the memory."""
         return of(self._owner).device_of(self._owner)
 
     is_cuda = property(lambda self: self.device.type == "cuda")
     _cdata = property(lambda self: id(self._owner))
 
     def data_ptr(self) -> int:
-        """The address of its first byte."""
+        """The address of the first byte."""
         return address(self._owner)
 
     def nbytes(self) -> int:
-        """The number of its bytes."""
+        """The number of bytes."""
         return int(self._owner.nbytes)
 
     size = __len__ = nbytes
 
     def element_size(self) -> int:
-        """1."""
+        """The size of an element in bytes: 1."""
         return 1
 
     def untyped(self) -> UntypedStorage:
-        """Itself."""
+        """The storage itself."""
         return self
 
     def is_shared(self) -> bool:
-        """False: other processes get copies."""
+        """False, as other processes get copies."""
         return False
 
     is_pinned = is_shared
@@ -104,7 +104,7 @@ class UntypedStorage:
         if step != 1:
             raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
         part: Any = self.array[start:stop]
-        if isinstance(part, np.ndarray):  # through a buffer, so that it owns its part and is not a view
+        if isinstance(part, np.ndarray):  # through a buffer, so that it owns its part instead of being a view
             part = np.frombuffer(part.data, np.uint8) if part.size else part.copy()
         return type(self).behind(part)
 
@@ -122,25 +122,25 @@ class UntypedStorage:
         return self
 
     def clone(self) -> UntypedStorage:
-        """A copy."""
+        """A copy of the storage."""
         return type(self).behind(self.array.copy())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
         return self.clone()
 
     def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
-        """A copy on another device, or itself if it is already there."""
+        """A copy on another device, or the storage itself if it is already there."""
         place, here = Device(device), of(self._owner)
         if place == self.device:
             return self
         return type(self).behind(for_device(place).asarray(here.to_numpy(self.array), place))
 
     def cpu(self) -> UntypedStorage:
-        """A copy in main memory, or itself if it is already there."""
+        """A copy in main memory, or the storage itself if it is already there."""
         return self.to(device="cpu")
 
     def resize_(self, nbytes: int) -> UntypedStorage:
-        """Returns itself. Raises NotImplementedError: another length, as tensors keep their memory."""
+        """Return the storage itself. Raises NotImplementedError for another length, as tensors keep their memory."""
         if nbytes != self.nbytes():
             raise NotImplementedError("the memory of a tensor cannot be resized: make a new tensor")
         return self
@@ -149,11 +149,11 @@ class UntypedStorage:
         """An array in this memory.
 
         Args:
-            offset: the index of its first element.
-            size: the shape; None for all remaining elements.
-            stride: strides in elements; None for contiguous ones.
+            offset: the index of the first element.
+            size: the shape, or None for all remaining elements.
+            stride: strides in elements, or None if contiguous.
 
-        Raises RuntimeError: it would extend past the end.
+        Raises RuntimeError if the array would extend past the end.
         """
         count = self.nbytes() // dtype.itemsize
         shape = (count - offset,) if size is None else tuple(size)
@@ -181,7 +181,7 @@ class UntypedStorage:
 
 
 class TypedStorage:
-    """A storage seen as elements of a dtype: PyTorch's older class.
+    """A storage viewed as elements of a dtype, like PyTorch's older class.
 
     Args:
         wrap_storage: the bytes.
@@ -234,7 +234,7 @@ def owner(array: Any) -> Any:
 
 
 def copied(array: Any, memo: dict[int, Any]) -> Any:
-    """An array in a copy of its memory. Arrays that share memory share its copy, which ``memo`` keeps."""
+    """An array in a copy of its memory. Arrays that share memory share the copy, which ``memo`` stores."""
     whole, item = owner(array), array.dtype.itemsize
     if id(whole) not in memo:
         memo[id(whole)] = whole.copy(order="K")
@@ -243,6 +243,6 @@ def copied(array: Any, memo: dict[int, Any]) -> Any:
         return twin
     distance = address(array) - address(whole)
     if twin.strides != whole.strides or distance % item or any(step < 0 or step % item for step in array.strides):
-        return memo.setdefault(id(array), array.copy(order="K"))  # not a whole number of elements away
+        return memo.setdefault(id(array), array.copy(order="K"))  # its offset is not a whole number of elements
     steps = [step // item for step in array.strides]
     return UntypedStorage.behind(twin).shown(dt.of(array), distance // item, array.shape, steps)

@@ -1,4 +1,4 @@
-"""Versions: of the PyTorch API that minigrad implements, for programs that check it, and of minigrad itself."""
+"""The version of the PyTorch API that minigrad implements, for programs that check it, and minigrad's own version."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ project = "0.1.0"  # pyproject.toml reads it
 
 
 class TorchVersion(str):
-    """A version string that compares by the numbers before its "+": "2.13.0" > "2.4", > (2, 4)."""
+    """A version string that compares by the numbers before its "+": "2.13.0" > "2.4" and > (2, 4)."""
 
     __slots__ = ()
 
@@ -44,13 +44,13 @@ class TorchVersion(str):
 
 
 def _numbers(version: Any) -> list[int]:
-    """The numbers of "2.13.0+cpu", of (2, 13), or of an object with such a string form."""
+    """The numbers in "2.13.0+cpu", in (2, 13), or in an object with such a string form."""
     parts = version if isinstance(version, tuple) else str(version).partition("+")[0].split(".")
     matches = (re.match(r"v?(\d+)", str(part)) for part in parts)
     return [int(match[1]) for match in matches if match]
 
 
 torch = __version__ = TorchVersion(f"2.13.0+minigrad.{project}")
-cuda = hip = None  # the CUDA version of PyTorch's build: minigrad has none, as CuPy brings its own
+cuda = hip = None  # the CUDA version of PyTorch's build, which minigrad lacks, as CuPy brings its own
 debug = False
 git_version = "unknown"

@@ -1,4 +1,4 @@
-"""The windows of convolutions and pooling, and the old elements from which a resampled axis is made."""
+"""The windows of convolutions and pooling, and the old elements from which resampling computes an axis."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Ints = tuple[int, ...]
 
 
 class Window(NamedTuple):
-    """The geometry of a kernel, by spatial axis: its size, its ``stride`` from place to place, the ``dilation`` from
-    one element to the next, and the ``padding`` (before, after)."""
+    """The geometry of a kernel, by spatial axis: its size, the ``stride`` from one place to the next, the ``dilation``
+    from one element to the next, and the ``padding`` (before, after)."""
 
     kernel: Ints
     stride: Ints
@@ -29,24 +29,24 @@ class Window(NamedTuple):
         return tuple(d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
 
     def places(self, lengths: Ints) -> Ints:
-        """The number of its places, by axis."""
+        """The number of kernel places, by axis."""
         axes = zip(self.padded(lengths), self.span(), self.stride, strict=True)
         return tuple((n - span) // s + 1 for n, span, s in axes)
 
     def taps(self, places: Ints) -> Iterator[tuple[Ints, tuple[slice, ...]]]:
-        """Each element of the kernel: its index, and the slices of the padded array under it."""
+        """For each element of the kernel, its index and the slices of the padded array under it."""
         for index in product(*map(range, self.kernel)):
             axes = zip(index, self.dilation, places, self.stride, strict=True)
             yield index, tuple(slice(i * d, i * d + n * s, s) for i, d, n, s in axes)
 
     def inner(self, lengths: Ints) -> tuple[slice, ...]:
-        """The slices of the padded array without the padding."""
+        """The slices that remove the padding from the padded array."""
         return tuple(slice(before, before + n) for n, (before, _) in zip(lengths, self.padding, strict=True))
 
 
 class Taps:
-    """The old elements whose sum is each new element: their ``indices``, (taps, new) int64, -1 for none; ``weights``,
-    (taps, new) float64, or None if all are 1; and the ``length`` of the old axis."""
+    """The old elements whose weighted sum is each new element: their ``indices``, (taps, new) int64, with -1 for none;
+    their ``weights``, (taps, new) float64, or None if all are 1; and the ``length`` of the old axis."""
 
     def __init__(self, indices: Any, weights: Any, length: int) -> None:
         self.indices = np.ascontiguousarray(indices, np.int64)

@@ -1,1 +1,1 @@
-"""PyTorch's functions, by family: each parses PyTorch's arguments, then calls an op. See ``define.py``."""
+"""PyTorch's functions, grouped by family. Each parses PyTorch's arguments, then calls an op. See ``define.py``."""

@@ -20,13 +20,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Axis = int | None
 Dims = int | tuple[int, ...] | list[int] | None
 Scalar = bool | int | float
-Operand = Scalar | complex | np.generic | np.ndarray[Any, Any]  # besides a tensor
+Operand = Scalar | complex | np.generic | np.ndarray[Any, Any]  # or a tensor
 Maybe = Any  # a dtype or a device, in any form, or None
 raw = bare  # the array of a tensor; anything else unchanged
 
 
 def axis(dim: int, ndim: int) -> int:
-    """The number of an axis, from 0. Raises IndexError: it does not exist."""
+    """The index of an axis, counted from 0. Raises IndexError if the axis does not exist."""
     if dim.__class__ is int and -ndim <= dim < ndim:
         return dim if dim >= 0 else dim + ndim
     if not isinstance(dim, (int, np.integer)):
@@ -38,7 +38,7 @@ def axis(dim: int, ndim: int) -> int:
 
 
 def axes(dim: Dims, ndim: int) -> int | tuple[int, ...] | None:
-    """One axis, several, or None for all; an empty tuple means all, as in PyTorch. None for a 0-d tensor."""
+    """One axis, several axes, or None for all; an empty tuple means all, as in PyTorch. None for a 0-d tensor."""
     if dim is None:
         return None
     if isinstance(dim, (tuple, list)):
@@ -51,7 +51,7 @@ def axes(dim: Dims, ndim: int) -> int | tuple[int, ...] | None:
 
 
 def sizes(lengths: tuple[Any, ...]) -> tuple[int, ...]:
-    """A shape from separate numbers, or from one tuple, list or Size."""
+    """A shape from separate numbers or from a single tuple, list or Size."""
     if len(lengths) == 1 and isinstance(lengths[0], (tuple, list)):
         lengths = tuple(lengths[0])
     try:
@@ -64,7 +64,7 @@ def sizes(lengths: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that shapes broadcast to. Raises RuntimeError: they do not broadcast."""
+    """The common shape to which these shapes broadcast. Raises RuntimeError if they do not."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -73,7 +73,7 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def operand(other: Any, like: Variable) -> Any:
-    """A second operand: a tensor or a Python scalar (NumPy's are converted); NotImplemented for any other object."""
+    """A second operand: a tensor or a Python scalar (converted from NumPy if necessary); else NotImplemented."""
     if isinstance(other, Variable):
         return other
     if isinstance(other, np.generic):
@@ -86,7 +86,7 @@ def operand(other: Any, like: Variable) -> Any:
 
 
 def scaled(x: Any, factor: Any) -> Any:
-    """factor · x in the dtype of x: for integers the factor is truncated, for bools it becomes a bool."""
+    """factor · x in the dtype of x. The factor is truncated for integers and becomes a bool for bools."""
     kind = x.array.dtype.kind
     if kind == "b":
         return x & bool(factor)
@@ -95,7 +95,7 @@ def scaled(x: Any, factor: Any) -> Any:
 
 
 def as_tensor_like(value: Any, like: Variable) -> Variable:
-    """A tensor on the device of ``like`` from a tensor, an array, a scalar or nested lists."""
+    """Convert a tensor, an array, a scalar or nested lists to a tensor on the device of ``like``."""
     if isinstance(value, Variable):
         return value
     backend = of(like.array)
@@ -104,8 +104,8 @@ def as_tensor_like(value: Any, like: Variable) -> Variable:
 
 
 def to_array(data: Any, dtype: Any, device: Device | None) -> Any:
-    """An array from nested lists, scalars, tensors and arrays: floats get the default dtype and ints int64; arrays keep
-    their dtype. Raises ValueError: nested lists of unequal length; TypeError: an element is not a number."""
+    """An array from nested lists, scalars, tensors and arrays. Floats get the default dtype and ints int64; arrays keep
+    theirs. Raises ValueError if nested lists differ in length, and TypeError if an element is not a number."""
     from ..backend import for_device
 
     data = raw(data)
@@ -170,7 +170,7 @@ _NUMBERS = frozenset((bool, int, float, complex))
 
 
 def _plain(data: Any) -> Any:
-    """Nested lists with NumPy values instead of tensors; tensors of one element, of any shape, become numbers."""
+    """Nested lists with tensors replaced by NumPy arrays, or by numbers if they have one element."""
     if isinstance(data, Variable):
         return data.array.item() if data.array.size == 1 else of(data.array).to_numpy(data.array)
     if not isinstance(data, (list, tuple)) or _NUMBERS.issuperset(map(type, data)):
@@ -179,14 +179,14 @@ def _plain(data: Any) -> Any:
 
 
 def _holds_numpy(data: Any) -> bool:
-    """Whether nested lists begin with a NumPy value, whose dtype the tensor then gets."""
+    """Whether nested lists begin with a NumPy value, which then determines the tensor's dtype."""
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
     return isinstance(data, (np.ndarray, np.generic))
 
 
 def ordered(function: Function) -> Function:
-    """Let a function that compares tensors raise an error for complex ones, which have no order."""
+    """Make a function that compares tensors raise an error for complex tensors, which have no order."""
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -200,7 +200,7 @@ def ordered(function: Function) -> Function:
 
 
 def scalars_as_vectors(function: Function) -> Function:
-    """Let a function along an axis accept 0-d tensors; the result is 0-d, or like the index in ``gather``."""
+    """Make a function along an axis accept 0-d tensors. The result is 0-d, or has the index's shape in ``gather``."""
     shaped_by_index = function.__name__ in ("gather", "take_along_dim")
 
     @wraps(function)
@@ -226,7 +226,7 @@ def _scalar(result: Any) -> Any:
 
 
 def index_tensor(index: Any, like: Any, name: str) -> Any:
-    """An integer index as a Tensor on the device of ``like``. Raises RuntimeError: another dtype or device."""
+    """An index as a Tensor. Raises RuntimeError unless it has an integer dtype and is on the device of ``like``."""
     if not isinstance(index, Variable):
         index = wrap(index if is_array(index) else xp(like).asarray(np.asarray(index)))
     if index.array.dtype.kind not in "iu":
@@ -236,7 +236,7 @@ def index_tensor(index: Any, like: Any, name: str) -> Any:
 
 
 def same_device(array: Any, like: Any, name: str) -> Any:
-    """The array, after a check that it is on the device of ``like``."""
+    """The array, after checking that it is on the same device as ``like``."""
     if not isinstance(array, of(like).array_type):
         devices = f"{of(like).device_of(like)} and {of(array).device_of(array)}; move one with .to(device)"
         raise RuntimeError(f"{name}: expected all tensors to be on the same device, but found {devices}")
@@ -244,23 +244,23 @@ def same_device(array: Any, like: Any, name: str) -> Any:
 
 
 def rounded_once(function: Function) -> Function:
-    """Let a function of several ops compute 16-bit inputs in float32, and round only its results, as a kernel would."""
+    """Make a function of several ops compute 16-bit inputs in float32 and round only its results, as a kernel would."""
     return _rounding(function, of_products=False)
 
 
 def products_rounded_once(function: Function) -> Function:
-    """``rounded_once`` on a CPU; on a GPU each op rounds, as matrix products are faster in 16 bits there."""
+    """``rounded_once`` on a CPU. On a GPU, each op rounds, as matrix products in 16 bits are faster."""
     return _rounding(function, of_products=True)
 
 
-# For these functions, graph nodes have PyTorch's name, where each is a single op.
+# These functions are single ops in PyTorch, so their graph nodes get PyTorch's names.
 _ONE_NODE = {"addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "affine_grid", "baddbmm", "binary_cross_entropy"}
 _ONE_NODE |= {"cdist", "glu", "huber_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "pdist"}
 _ONE_NODE |= {"renorm", "smooth_l1_loss", "soft_margin_loss"}
 
 
 def _named(function: Any) -> Any:
-    """Let the last node of a function of several ops have the name of a single op."""
+    """Give the last graph node of a function of several ops the name of a single op."""
     name = "".join(map(str.capitalize, function.__name__.split("_"))).replace("Grid", "GridGenerator")
     return wrapping(lambda *args, **kwargs: as_one(function(*args, **kwargs), f"{name}Backward0"), function)
 
@@ -288,5 +288,5 @@ def _as(kind: Any, result: Any) -> Any:
 
 
 def in_float32(x: Any) -> Any:
-    """Convert a 16-bit tensor to float32; anything else stays unchanged."""
+    """Convert a 16-bit tensor to float32, and return anything else unchanged."""
     return x.to(dt.float32) if hasattr(x, "array") and is_half(x.array.dtype) else x

@@ -28,7 +28,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 @method
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether all elements are equal, or within atol + rtol · |other| of each other.
+    """Whether all elements are equal or within atol + rtol · |other| of each other.
 
     >>> mg.allclose(mg.tensor([1.0]), mg.tensor([1.0 + 1e-7]))
     True
@@ -38,7 +38,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-
 
 @method
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """Which elements are equal, or within atol + rtol · |other| of each other.
+    """An elementwise bool tensor: True where the elements are equal or within atol + rtol · |other| of each other.
 
     >>> mg.isclose(mg.tensor([1.0, 2.0]), mg.tensor([1.0, 2.1]))
     tensor([ True, False])
@@ -110,7 +110,7 @@ def numel(input: Tensor) -> int:
 
 @method
 def get_device(input: Tensor) -> int:
-    """The GPU's number, -1 on the CPU."""
+    """The index of the tensor's GPU, or -1 on the CPU."""
     index = of(input.array).device_of(input.array).index
     return -1 if index is None else index
 
@@ -127,13 +127,13 @@ def is_tensor(obj: Any) -> bool:
 
 @function
 def is_storage(obj: Any) -> bool:
-    """Whether an object is a tensor's memory."""
+    """Whether an object is a tensor storage."""
     return isinstance(obj, UntypedStorage)
 
 
 @function
 def result_type(tensor: Any, other: Any) -> Any:
-    """The dtype of an elementwise result of two tensors or numbers."""
+    """The result dtype of an elementwise operation on two tensors or numbers."""
     return dt.result_type(raw(tensor), raw(other))
 
 
@@ -145,7 +145,7 @@ def stride(input: Tensor, dim: int) -> int: ...
 
 @method(free=False)
 def stride(input: Tensor, dim: int | None = None) -> Any:
-    """The strides along each axis, in elements; an empty tensor, for which NumPy keeps none, is contiguous."""
+    """The strides along each axis, in elements. Empty tensors, for which NumPy keeps none, count as contiguous."""
     array = input.array
     if array.size:
         steps = tuple(n // array.itemsize for n in array.strides)
@@ -173,7 +173,7 @@ def size(input: Tensor, dim: int | None = None) -> Any:
 
 @method(free=False)
 def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
-    """Whether the elements are in memory in the order of their indices, or in the order of a memory format."""
+    """Whether the elements are stored in index order, or in the order of a memory format."""
     ndim = {channels_last: 4, channels_last_3d: 5}.get(memory_format)
     if ndim is None:
         return bool(input.array.flags.c_contiguous)
@@ -182,7 +182,7 @@ def is_contiguous(input: Tensor, memory_format: Any = None) -> bool:
 
 @method(free=False)
 def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
-    """The tensor itself, which is dense, or converted to ``dtype``."""
+    """The tensor itself, which is already dense, or the tensor converted to ``dtype``."""
     return input if dtype is None else input.to(dtype=dtype)
 
 

@@ -1,4 +1,4 @@
-"""Conversion to other dtypes and devices, new tensors like a tensor, complex tensors and their parts."""
+"""Conversion between dtypes and devices, new tensors like an existing one, complex tensors and their parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .pointwise import where
 
 
 def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None, copy: bool = False) -> tuple[Any, ...]:
-    """(dtype, device, non_blocking, copy) from the arguments of ``to``. Raises TypeError: an argument is misplaced."""
+    """(dtype, device, non_blocking, copy) from the arguments of ``to``. Raises TypeError for a misplaced argument."""
     first, flags = args[0] if args else None, args[1:]
     names_device = isinstance(first, str) and first.partition(":")[0] not in dt._NAMED
     if isinstance(first, Variable):
@@ -46,7 +46,7 @@ def to(
     memory_format: Any = None,
     tensor: Tensor | None = None,
 ) -> Tensor:
-    """The tensor in another dtype, on another device, or like another tensor; itself if nothing changes.
+    """The tensor in another dtype, on another device, or like another tensor; the tensor itself if nothing changes.
 
     >>> mg.tensor([1, 2]).to(mg.float32)
     tensor([1., 2.])
@@ -74,7 +74,7 @@ def to(
 
 @attached
 def __dlpack__(input: Tensor, **options: Any) -> Any:
-    """The memory for other libraries: ``numpy.from_dlpack(x)``. Raises BufferError: the tensor requires grad."""
+    """Share memory with other libraries: ``numpy.from_dlpack(x)``. Raises BufferError if the tensor requires grad."""
     if input.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     return input.array.__dlpack__(**options)
@@ -82,14 +82,14 @@ def __dlpack__(input: Tensor, **options: Any) -> Any:
 
 @attached
 def __dlpack_device__(input: Tensor) -> tuple[int, int]:
-    """Its device, in DLPack's numbers."""
+    """The tensor's device, as DLPack's numbers."""
     device: tuple[int, int] = input.array.__dlpack_device__()
     return device
 
 
 @method
 def detach(input: Tensor) -> Tensor:
-    """The same memory without history; in-place changes are still tracked.
+    """A tensor with the same memory but no history. In-place changes to it are still tracked.
 
     >>> x = mg.tensor([1.0], requires_grad=True)
     >>> (x * 2).detach().requires_grad
@@ -108,7 +108,7 @@ def type(input: Tensor, dtype: Any, non_blocking: bool = False) -> Tensor: ...
 
 @method(free=False)
 def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Convert to another dtype or type (``torch.FloatTensor``); without one, return the name of this tensor's type."""
+    """Convert to another dtype or type (``torch.FloatTensor``). Without arguments, return the name of the type."""
     if dtype is None:
         return typed.typename(input)
     if (kind := typed.find(dtype)) is not None:
@@ -155,13 +155,13 @@ new_empty = _new(empty, "new_empty", "Unset elements")
 
 @method(free=False)
 def new(input: Tensor, *data: Any, device: Any = None) -> Tensor:
-    """A tensor of this one's type, from sizes or a sequence of values (an old form in PyTorch)."""
+    """A tensor of the same type, from sizes or a sequence of values (an old form in PyTorch)."""
     return typed.type_of(input)(*data)
 
 
 @function
 def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """real + i imag: complex64 from float32, complex128 from float64. Raises RuntimeError: other or mixed dtypes."""
+    """real + i imag: complex64 from float32, complex128 from float64. Raises RuntimeError for other or mixed dtypes."""
     kinds = {real.array.dtype.name, imag.array.dtype.name}
     if len(kinds) > 1 or kinds - {"float32", "float64"}:
         raise RuntimeError(f"complex: expected two float32 or two float64 tensors, got {real.dtype} and {imag.dtype}")
@@ -176,8 +176,8 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 @function
 def view_as_complex(input: Tensor) -> Tensor:
-    """(..., 2) real -> (...) complex in the same memory: the last axis has the real and the imaginary part. Raises
-    RuntimeError: the last axis does not have length 2, or its elements are not adjacent."""
+    """(..., 2) real -> (...) complex in the same memory. The last axis contains the real and the imaginary part. Raises
+    RuntimeError if the last axis does not have length 2, or its elements are not adjacent."""
     array = input.array
     if array.dtype.name not in ("float32", "float64"):
         raise RuntimeError(f"view_as_complex is only supported for float32 and float64, not {input.dtype}")
@@ -197,20 +197,20 @@ def view_as_real(input: Tensor) -> Tensor:
 @attribute
 @function
 def real(input: Tensor) -> Tensor:
-    """The real part, in the same memory; for a real tensor, itself. It can be assigned: ``x.real = y``."""
+    """The real part, in the same memory, or a real tensor itself. It can be assigned to: ``x.real = y``."""
     return apply(c.real, (input,)) if input.is_complex() else input
 
 
 @attribute
 @function
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part, in the same memory; it can be assigned. Raises RuntimeError for a real tensor."""
+    """The imaginary part, in the same memory. It can be assigned to. Raises RuntimeError for a real tensor."""
     return apply(c.imag, (_complex(input, "imag"),))
 
 
 @method
 def conj(input: Tensor) -> Tensor:
-    """a - bi for a + bi; for a real tensor, itself."""
+    """The complex conjugate, a - bi for a + bi, or a real tensor itself."""
     return apply(c.conj, (input,)) if input.is_complex() else input
 
 
@@ -251,6 +251,6 @@ def _to(dtype: Any, name: str) -> Callable[..., Tensor]:
     return method(free=False)(named(conversion, name, f"As {dtype.name}."))
 
 
-# ``x.float()`` and so on, separate from the rest since their names shadow Python's types.
+# ``x.float()`` and so on, defined separately since their names shadow Python's types.
 _NAMED = {**dt._ALIASES, "bfloat16": dt.bfloat16, "bool": dt.bool_}
 to_dtypes = SimpleNamespace(__name__=__name__, **{name: _to(dtype, name) for name, dtype in _NAMED.items()})

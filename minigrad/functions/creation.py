@@ -22,7 +22,7 @@ from .define import attached, function, named
 
 
 def tensor_on(array: Any, device: Maybe, requires_grad: bool = False) -> Tensor:
-    """A tensor from a NumPy array, on a device (the default one if None)."""
+    """A tensor from a NumPy array, on a device (the default device if None)."""
     place = _device(device)
     if place is not None and place.type != "cpu":
         array = for_device(place).asarray(array, place)
@@ -31,12 +31,12 @@ def tensor_on(array: Any, device: Maybe, requires_grad: bool = False) -> Tensor:
 
 
 def _device(device: Maybe) -> Device | None:
-    """A device, or the default device if None; returns None if the default is the CPU."""
+    """The device, or the default device for None. Returns None if the default is the CPU."""
     return Device(device) if device is not None else devices.default()
 
 
 def _array_on(device: Maybe, dtype: Any, make: Callable[[Any], Any]) -> Any:
-    """A new array on a device: ``make`` gets its namespace, or NumPy's if it has no elements or lacks the dtype."""
+    """A new array on a device. ``make`` gets the namespace, NumPy for "meta" and unsupported dtypes."""
     place = _device(device)
     if place is None or place.type in ("cpu", "meta") or np.dtype(dtype).kind == "V":
         return make(np)
@@ -46,12 +46,12 @@ def _array_on(device: Maybe, dtype: Any, make: Callable[[Any], Any]) -> Any:
 
 
 def _unset(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Zeros that share one element, for the device "meta", which stores no elements."""
+    """Zeros that share one element, for the "meta" device, which stores no elements."""
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
 class NoDraw:
-    """A substitute for a generator that draws nothing, and leaves the stream of random numbers unchanged."""
+    """A substitute generator that draws nothing and leaves the stream of random numbers unchanged."""
 
     def uniform(self, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
         return _unset(shape, dtype)
@@ -66,8 +66,8 @@ class NoDraw:
 
 
 def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
-    """Define a tensor factory from a function that returns a NumPy array in ``dtype``, or, if it has a parameter
-    ``device``, an array there. This adds PyTorch's other keywords; ``layout`` and ``pin_memory`` have no effect."""
+    """Define a tensor factory from a function that returns a NumPy array in ``dtype``, or an array on ``device`` if it
+    has that parameter. This adds PyTorch's other keywords; ``layout`` and ``pin_memory`` have no effect."""
     draws, places = "generator" in (make.__kwdefaults__ or ()), "device" in make.__annotations__
 
     def create(
@@ -112,14 +112,14 @@ def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _shown(create: Callable[..., Tensor], make: Callable[..., Any]) -> Callable[..., Tensor]:
-    """``create`` as a wrapper of ``make``, whose parameters it overrides with its own keywords."""
+    """``create`` as a wrapper of ``make``, with its own keywords in place of the parameters of ``make``."""
     annotations, public = create.__annotations__, wrapping(create, make)
     public.__annotations__, public.__wrapped__ = annotations, _Joined(create, make)
     return public
 
 
 class _Joined:
-    """A value for ``__wrapped__`` that builds the signature lazily, as building all of them would slow the import."""
+    """A value for ``__wrapped__`` that builds the signature lazily, as building them all would slow the import."""
 
     def __init__(self, create: Callable[..., Any], make: Callable[..., Any]) -> None:
         self._create, self.__wrapped__ = create, make
@@ -134,17 +134,17 @@ class _Joined:
 
 
 def float_dtype(dtype: Maybe) -> Any:
-    """The NumPy dtype for ``dtype``; the default dtype if None."""
+    """The NumPy dtype for ``dtype``, or for the default dtype if None."""
     return (dt.get_default_dtype() if dtype is None else dt.as_dtype(dtype)).numpy
 
 
 def int_dtype(dtype: Maybe) -> Any:
-    """The NumPy dtype for ``dtype``; int64 if None."""
+    """The NumPy dtype for ``dtype``, or int64 if None."""
     return (dt.int64 if dtype is None else dt.as_dtype(dtype)).numpy
 
 
 def shape_of(size: Any) -> tuple[int, ...]:
-    """A shape from separate numbers or one sequence of them. Raises RuntimeError: one is negative."""
+    """A shape from one number or a sequence of numbers. Raises RuntimeError if any is negative."""
     shape = sizes(tuple(size) if isinstance(size, (tuple, list)) else (size,))
     if any(n < 0 for n in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension: {list(shape)}")
@@ -166,9 +166,9 @@ def sized(size: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[int, ...]:
 def tensor(
     data: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """A tensor in new memory from numbers, nested lists, arrays or tensors.
+    """A new tensor with a copy of numbers, nested lists, arrays or tensors.
 
-    Python floats get the default dtype (float32), ints int64, bools bool; arrays keep their dtype.
+    Python floats become the default dtype (float32), ints become int64 and bools bool. Arrays keep their dtype.
 
     >>> mg.tensor([[1, 2], [3, 4]])
     tensor([[1, 2],
@@ -195,7 +195,7 @@ def __new__(cls: type[Any], *data: Any, device: Maybe = "cpu") -> Any:  # not on
 
 @function
 def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
-    """``tensor``, without a copy if dtype and device stay the same.
+    """Like ``tensor``, but without copying if the dtype and device stay the same.
 
     >>> mg.as_tensor([1.5, 2.5])
     tensor([1.5000, 2.5000])
@@ -211,7 +211,7 @@ def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
 def asarray(
     obj: Any, *, dtype: Maybe = None, device: Maybe = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """``as_tensor``, or ``tensor`` with ``copy=True``. A storage becomes a tensor of its bytes, without a copy."""
+    """``as_tensor``, or ``tensor`` with ``copy=True``. A storage becomes a tensor of its bytes, without copying."""
     if isinstance(obj, UntypedStorage):
         obj = wrap(obj.array)
     result = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
@@ -220,7 +220,7 @@ def asarray(
 
 @function
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor in the memory of a NumPy array. Raises TypeError: not a NumPy array, or its dtype is not supported.
+    """A tensor that shares a NumPy array's memory. Raises TypeError for other objects and for unsupported dtypes.
 
     >>> import numpy as np
     >>> array = np.array([1.0, 2.0])
@@ -237,7 +237,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
 
 @function
 def frombuffer(buffer: Any, *, dtype: Maybe, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A tensor in the memory of a buffer (bytes, bytearray, memoryview)."""
+    """A tensor that shares the memory of a buffer (bytes, bytearray, memoryview)."""
     tensor: Tensor = wrap(np.frombuffer(buffer, dt.as_dtype(dtype).numpy, count, offset))
     return tensor.requires_grad_() if requires_grad else tensor
 
@@ -251,7 +251,7 @@ def from_file(filename: Any, shared: bool | None = None, size: int = 0, *, dtype
 
 @creating
 def scalar_tensor(s: Any, *, dtype: Maybe) -> Any:
-    """A number as a 0-d tensor; if ``dtype`` is None, in the default dtype."""
+    """A number as a 0-d tensor, by default in the default dtype."""
     return np.full((), raw(s), float_dtype(dtype))
 
 
@@ -278,7 +278,7 @@ empty = announced(_of_shape("empty", "A tensor of a shape with uninitialized ele
 @announced
 @creating
 def full(size: Any, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Any:
-    """A tensor of this shape, filled with one number, by default in the number's dtype.
+    """A tensor of the shape ``size``, filled with one number, by default in the number's dtype.
 
     >>> mg.full((2, 2), 7)
     tensor([[7, 7],
@@ -295,7 +295,7 @@ def full(size: Any, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Any:
 
 @creating
 def empty_strided(size: Any, stride: Any, *, dtype: Maybe) -> Any:
-    """Uninitialized elements with these strides in memory (in elements)."""
+    """An uninitialized tensor with these strides (in elements)."""
     shape, steps = shape_of(size), sizes((tuple(stride),))
     kind = np.dtype(float_dtype(dtype))
     count = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if 0 not in shape else 0
@@ -304,8 +304,8 @@ def empty_strided(size: Any, stride: Any, *, dtype: Maybe) -> Any:
 
 @function
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Maybe = None, **options: Any) -> Tensor:
-    """Uninitialized elements whose axes lie in memory in the order ``physical_layout``, without gaps. Raises
-    RuntimeError: the layout does not contain each axis once."""
+    """An uninitialized tensor whose axes are stored in the order ``physical_layout``, without gaps. Raises RuntimeError
+    if the layout does not contain each axis once."""
     shape, order = shape_of(size), sizes((tuple(physical_layout),))
     if sorted(order) != [axis for axis, _ in enumerate(shape)]:
         raise RuntimeError(f"empty_permuted: physical_layout {list(order)} must name each of {len(shape)} axes once")
@@ -316,7 +316,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Maybe = None, **op
 
 
 def _laid_as(result: Tensor, like: Tensor) -> Tensor:
-    """A new tensor, whose elements are all equal, with the memory order of another tensor of its shape."""
+    """Give a new tensor whose elements are all equal the memory order of another tensor of its shape."""
     if not like.array.flags.c_contiguous:
         result.array = laid_as(result.array, like.array)
     return result
@@ -340,7 +340,7 @@ empty_like = _like(empty, "empty_like", "Unset elements")
 @function
 @alike
 def full_like(input: Tensor, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Tensor:
-    """One number repeated, with the shape, and by default the dtype and device, of a tensor.
+    """A tensor filled with one number, with the shape (and by default the dtype and device) of another tensor.
 
     >>> mg.full_like(mg.zeros(3), 2.5)
     tensor([2.5000, 2.5000, 2.5000])
@@ -351,7 +351,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Maybe, device: Maybe) ->
 @announced
 @creating
 def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Maybe, device: Maybe) -> Any:
-    """Numbers from ``start`` up to but excluding ``end``; int64 unless one of the arguments is a float.
+    """Numbers from ``start`` up to but excluding ``end``, as int64 unless one of the arguments is a float.
 
     >>> mg.arange(5)
     tensor([0, 1, 2, 3, 4])
@@ -384,7 +384,7 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: 
 
 @creating
 def range(start: float = 0, end: float = 0, step: float = 1, *, dtype: Maybe) -> Any:
-    """Floats from ``start`` up to and including ``end``. PyTorch's predecessor of ``arange``."""
+    """Floats from ``start`` up to and including ``end``. This is PyTorch's predecessor of ``arange``."""
     count = int((end - start) / step) + 1
     return (start + np.arange(count, dtype=np.float64) * step).astype(float_dtype(dtype))
 
@@ -392,8 +392,8 @@ def range(start: float = 0, end: float = 0, step: float = 1, *, dtype: Maybe) ->
 @announced
 @creating
 def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe) -> Any:
-    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included. For an integer dtype, the ends are
-    truncated first. Raises NotImplementedError: the dtype is bool.
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included. For an integer dtype, both bounds are
+    truncated first. Raises NotImplementedError for bool.
 
     >>> mg.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
@@ -406,13 +406,13 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe) -> Any:
 
 @creating
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Maybe) -> Any:
-    """``base`` raised to the power of each number of ``linspace``."""
+    """``base`` raised to the power of each number in ``linspace``."""
     kind = float_dtype(dtype)
     return (float(base) ** _line(start, end, _count(steps, "logspace"), kind)).astype(kind)
 
 
 def _line(start: Any, end: Any, steps: int, dtype: Any) -> Any:
-    """Evenly spaced numbers in float64, computed from both ends as in PyTorch, so that rounding agrees."""
+    """Evenly spaced numbers in float64, computed from both ends as in PyTorch, so that the rounding agrees."""
     first, last = float(start), float(end)
     if dtype.kind in "iu" and steps > 1:
         if not (math.isfinite(first) and math.isfinite(last)):

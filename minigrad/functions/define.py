@@ -1,15 +1,15 @@
-"""A public function is defined once, under a decorator that determines where its name appears:
+"""Each public function is defined once, under a decorator that determines where its name appears:
 
     @function                  minigrad.cat
     @method                    minigrad.sum and Tensor.sum
     @method(in_place=True)     minigrad.clamp, Tensor.clamp and Tensor.clamp_
     @method(free=False)        Tensor.view
-    @attached                  Tensor.size and Tensor.__add__, which do not accept aliases of their arguments
+    @attached                  Tensor.size and Tensor.__add__, which do not accept argument aliases
     @attribute                 Tensor.T, a property; with @function below it, minigrad.real and Tensor.real
 
 ``unary`` and ``binary`` define a function directly from an op. An alias is an assignment (``multiply = mul``).
 ``functions/names.py`` collects the names; ``python tasks.py index`` writes stubs for type checkers (``names.pyi``,
-``methods.pyi``). Like PyTorch's, the functions accept aliases of their arguments (``spelled``).
+``methods.pyi``). Like PyTorch's, the functions accept aliases for argument names (``spelled``).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def method(*, free: bool = True, in_place: bool | Change = False) -> Callable[[F
 
 
 def method(definition: Any = None, /, *, free: bool = True, in_place: bool | Change = False) -> Any:
-    """Define a method of Tensor and, if ``free``, a free function. ``in_place``: True to add a method ``name_``, or a
-    function that builds it."""
+    """Define a Tensor method and, if ``free``, a free function. ``in_place`` can be True to add a method ``name_``, or
+    a function that builds that method."""
     places = Places(free, method=True, in_place=_change(in_place, changing))
     if definition is not None:
         return _placed(definition, places)
@@ -68,13 +68,13 @@ def method(definition: Any = None, /, *, free: bool = True, in_place: bool | Cha
 
 
 def attached(definition: Function) -> Function:
-    """Define a method of Tensor that gets its arguments unchanged, such as an operator."""
+    """Define a Tensor method that receives its arguments unchanged, such as an operator."""
     definition.places = Places(free=False, method=True)  # type: ignore[attr-defined]
     return definition
 
 
 def attribute(definition: Function) -> Function:
-    """Define a property of Tensor, which may also be a free function."""
+    """Define a Tensor property, which may also be a free function."""
     places = getattr(definition, "places", Places(free=False))
     definition.places = Places(places.free, places.method, True, places.in_place)  # type: ignore[attr-defined]
     return definition
@@ -95,7 +95,7 @@ def public(module: Any) -> Iterator[tuple[str, Any, Places]]:
 
 
 def collect(families: Iterable[Any], beside: Collection[str] = ()) -> dict[str, Any]:
-    """The free functions of modules, except names that others define (``beside``); methods are added to Methods."""
+    """The free functions of modules, except names defined elsewhere (``beside``). Also adds the methods to Methods."""
     free = {}
     for family in families:
         for name, function, places in public(family):
@@ -113,7 +113,7 @@ def collect(families: Iterable[Any], beside: Collection[str] = ()) -> dict[str, 
 
 
 def _property(name: str, function: Any) -> property:
-    """A property; parts of complex numbers can be assigned: ``x.real = y`` copies y into x.real."""
+    """A property. Parts of complex numbers can be assigned to: ``x.real = y`` copies y into x.real."""
 
     def put(self: Any, value: Any) -> None:
         view = function(self)
@@ -127,7 +127,7 @@ Binary = Callable[[Any, Any], Tensor]  # for two tensors, or a tensor and a numb
 
 
 def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool | Change = True) -> Unary:
-    """Define a function of one tensor from an op. ``in_place`` is as for ``method``."""
+    """Define a function of one tensor from an op. ``in_place`` works as in ``method``."""
 
     def function(input: Tensor) -> Tensor:
         try:
@@ -176,7 +176,7 @@ _NOT_TENSORS |= {"tensors": "Sequence[Tensor]"}
 
 
 def brief(place: Callable[[Any], Any], rows: dict[str, tuple[Any, str]], returns: str = "Tensor") -> dict[str, Any]:
-    """Single-expression functions, by name, from lambdas and docstrings."""
+    """A dict of single-expression functions, from lambdas and docstrings."""
     functions = {}
     for name, (function, doc) in rows.items():
         code = function.__code__
@@ -197,7 +197,7 @@ _OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these also accept 
 
 
 def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
-    """Two operands in the form that ops take. Raises TypeError: other objects, or two numbers (unless arithmetic)."""
+    """Two operands as ops accept them. Raises TypeError for other objects, or for two numbers unless arithmetic."""
     if isinstance(input, Variable) and isinstance(other, Variable):
         return input, other
     if not hasattr(input, "array"):
@@ -213,7 +213,7 @@ def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
 
 
 def changing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The in-place method that changes a tensor to the result of ``function``."""
+    """The in-place method that sets a tensor to the result of ``function``."""
     name = function.__name__
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -236,7 +236,7 @@ def changing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def by(op: Op, usual: Callable[..., Any] | None = None) -> Change:
-    """A builder for the in-place method of a function that is a single op for floats; ``usual`` handles all else."""
+    """A builder for the in-place method of a function that is a single op for floats; ``usual`` handles other cases."""
 
     def build(function: Callable[..., Any]) -> Callable[..., Any]:
         general, names, least = usual or changing(function), op.params, op.arity - 1
@@ -257,7 +257,7 @@ def by(op: Op, usual: Callable[..., Any] | None = None) -> Change:
 
 
 def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The in-place method that makes a tensor the view of itself that ``function`` returns, also within ``no_grad``."""
+    """The in-place method that turns a tensor into the view that ``function`` returns, even within ``no_grad``."""
     name = function.__name__
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -280,7 +280,7 @@ def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_place(method: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a method a function's name, plus an underscore, and its signature."""
+    """Give a method a function's name plus an underscore, and the function's signature."""
     method.__name__ = method.__qualname__ = f"{function.__name__}_"
     method.__doc__ = f"In place: {function.__doc__}"
     method.__wrapped__ = function
@@ -302,7 +302,7 @@ _SPELLINGS = {
         "indices_or_sections": ("sections", "indices", "tensor_indices_or_sections"),
         "elements": ("element",),
         "test_elements": ("test_element",),
-        "A": ("input",),  # of functions that are also in linalg
+        "A": ("input",),  # for functions that linalg also has
     }.items()
     for other in others
 }
@@ -310,7 +310,7 @@ _SPECIAL = {*_SPELLINGS, "out"}
 
 
 def spelled(function: Function) -> Function:
-    """Let a function accept NumPy's argument names (``axis``, ``keepdims``), and ``out=``, tensors for the results."""
+    """Make a function accept NumPy's argument names (``axis``, ``keepdims``) and ``out=``, tensors for the results."""
     return border(function, _call)
 
 
@@ -323,7 +323,7 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _name(keyword: str, function: Callable[..., Any]) -> str:
-    """The parameter for which a keyword is an alias, or the keyword itself: "x" may be "input", which may be "A"."""
+    """The parameter that a keyword is an alias for, or the keyword itself. "x" may mean "input", which may mean "A"."""
     name, parameters = keyword, _parameters(function)
     while name not in parameters and name in _SPELLINGS:
         name = _SPELLINGS[name]
@@ -336,7 +336,7 @@ def _parameters(function: Callable[..., Any]) -> Collection[str]:
 
 
 def _written(result: Any, out: Any, arguments: list[Any]) -> Any:
-    """Write results to the tensors of ``out=``, which take the results' shapes. Raises RuntimeError: they cannot."""
+    """Write results to the ``out=`` tensors, resizing them if necessary. Raises RuntimeError if that is impossible."""
     if isinstance(result, tuple):
         parts = [_written(r, o, arguments) for r, o in zip(result, out, strict=True)]
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
@@ -358,7 +358,7 @@ def _written(result: Any, out: Any, arguments: list[Any]) -> Any:
 
 
 def _is_among(out: Any, arguments: Any) -> bool:
-    """Whether a tensor may share memory with one of the arguments, including lists of tensors."""
+    """Whether a tensor may share memory with an argument, or with a tensor in a list."""
     if isinstance(arguments, (list, tuple)):
         return any(_is_among(out, argument) for argument in arguments)
     if arguments is out:
@@ -367,7 +367,7 @@ def _is_among(out: Any, arguments: Any) -> bool:
 
 
 def factors_first(function: Function) -> Function:
-    """Let a function accept factors before the tensors that they scale, as in old programs: ``add(x, alpha, y)``."""
+    """Make a function accept factors before the tensors that they scale, as in old programs: ``add(x, alpha, y)``."""
     code = unwrap(function).__code__
     count = code.co_argcount
     factors = code.co_varnames[count : count + code.co_kwonlyargcount]

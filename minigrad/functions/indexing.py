@@ -55,7 +55,7 @@ def _part(part: Any, like: Any) -> Any:
         if array.dtype is _INT64 and array.ndim and type(array) is type(like):
             return array
         if array.dtype == np.uint8:
-            array = array.astype(bool)  # PyTorch's old masks
+            array = array.astype(bool)  # PyTorch's old uint8 masks
         elif array.ndim == 0 and array.dtype.kind == "i":
             return int(array)
         if array.dtype.kind not in "ib":
@@ -76,7 +76,7 @@ def _part(part: Any, like: Any) -> Any:
 
 
 def _check(input: Tensor, index: tuple[Any, ...]) -> None:
-    """Raise PyTorch's errors for too many indices, an index out of range, a negative step."""
+    """Raise PyTorch's errors for too many indices, an index out of range, or a negative step."""
     if len(index) == 1 and index[0].__class__ is int and input.array.ndim:
         n = input.array.shape[0]
         if -n <= index[0] < n:
@@ -109,8 +109,8 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
 
 
 def _in_two_steps(index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
-    """Split an index of numbers, arrays and slices in two, as PyTorch applies the numbers first; None if NumPy, which
-    treats them as arrays, returns the same axis order."""
+    """Split an index of numbers, arrays and slices in two, as PyTorch applies the numbers first. Returns None if NumPy,
+    which treats numbers as arrays, gives the same axis order."""
     if not (any(map(is_array, index)) and any(isinstance(p, int) for p in index)):
         return None
     if all(is_array(p) or isinstance(p, int) for p in index):
@@ -133,7 +133,7 @@ def _is_mask(part: Any) -> bool:
 
 
 def getitem(input: Tensor, key: Any) -> Tensor:
-    """input[key]: a view for numbers, slices, None and the ellipsis, a copy for index tensors and masks."""
+    """input[key]: a view for numbers, slices, None and the ellipsis, or a copy for index tensors and masks."""
     try:
         index = index_of(input, key)
         _check(input, index)
@@ -189,7 +189,7 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
 
 
 def _written(array: Any, index: tuple[Any, ...]) -> Any:
-    """The part of an array that an assignment changes, if elements share memory (``expand``); else None."""
+    """The part of an array that an assignment changes if elements share memory (``expand``), else None."""
     if 0 not in array.strides or not repeats(array):
         return None
     try:
@@ -227,8 +227,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 @method
 @scalars_as_vectors
 def take_along_dim(input: Tensor, indices: Tensor, dim: Axis = None) -> Tensor:
-    """``gather``, with index and input broadcast on the other axes; without ``dim``, on the flattened input. Raises
-    RuntimeError: the indices are not integers, the numbers of axes differ, or the shapes do not broadcast."""
+    """``gather`` with the index and input broadcast along the other axes, or on the flattened input without ``dim``.
+    Raises RuntimeError if the indices are not integers, the numbers of axes differ, or the shapes do not broadcast."""
     if indices.array.dtype.kind not in "iu":
         raise RuntimeError(f"take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
     if dim is None:
@@ -253,8 +253,8 @@ def scatter(
     value: Scalar | None = None,
     reduce: str | None = None,
 ) -> Tensor:
-    """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce`` "add" or
-    "multiply", it is combined with the existing elements.
+    """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on. src may be a number. With ``reduce`` set to
+    "add" or "multiply", src is combined with the existing elements.
 
     >>> mg.zeros(2, 3).scatter(1, mg.tensor([[2], [0]]), 1.0)
     tensor([[0., 0., 1.],
@@ -270,7 +270,7 @@ def scatter(
 
 
 def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Any, ...]:
-    """The arguments of the op ``scatter``, checked."""
+    """The checked arguments of the ``scatter`` op."""
     place, index = _along(input, dim, index, "scatter")
     if index.array.size and index.array.ndim != input.array.ndim:
         raise RuntimeError(f"scatter: index needs the same number of dimensions as self: {index.ndim}, {input.ndim}")
@@ -293,7 +293,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 @method
 @scalars_as_vectors
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices of an axis at a vector of indices.
+    """The slices along an axis at the given indices (a vector).
 
     >>> mg.tensor([[1, 2], [3, 4], [5, 6]]).index_select(0, mg.tensor([2, 0]))
     tensor([[5, 6],
@@ -304,7 +304,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 def _check_slices(input: Tensor, dim: int, index: Tensor, source: Tensor, name: str) -> None:
-    """Raise PyTorch's errors unless ``source`` has a slice along ``dim`` for each index, in the input's dtype."""
+    """Raise PyTorch's errors unless ``source`` has the input's dtype and one slice along ``dim`` for each index."""
     if index.array.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector, but got one of shape {list(index.shape)}")
     if source.array.dtype != input.array.dtype:
@@ -376,7 +376,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def _check_mask(mask: Tensor, like: Tensor, name: str) -> None:
-    """Raise RuntimeError for a mask that is not bool, or on another device."""
+    """Raise RuntimeError for a mask that is not bool or is on another device."""
     if mask.array.dtype.kind != "b":
         raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}: use .bool()")
     same_device(mask.array, like.array, name)
@@ -404,7 +404,7 @@ def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ..
 
 @method
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the nonzero elements: (N, axes), or a tuple with a vector for each axis.
+    """The indices of the nonzero elements, as an (N, axes) tensor or as a tuple with a vector for each axis.
 
     >>> mg.tensor([0, 3, 0, 5]).nonzero()
     tensor([[1],
@@ -419,7 +419,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 @method
 @scalars_as_vectors
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.topk[Tensor]:
-    """The k largest (or smallest) along ``dim``, in order: (values, indices).
+    """The k largest (or smallest) elements along ``dim``, in order, as (values, indices).
 
     >>> values, indices = mg.tensor([1.0, 5.0, 3.0]).topk(2)
     >>> values, indices
@@ -431,7 +431,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 @method
 @scalars_as_vectors
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> return_types.sort[Tensor]:
-    """The elements sorted along ``dim``: (values, indices); equal elements keep their order.
+    """The elements sorted along ``dim``, as (values, indices). Equal elements keep their order.
 
     >>> values, indices = mg.tensor([3, 1, 2]).sort()
     >>> values, indices
@@ -443,7 +443,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 @method
 @ordered
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The indices that sort the tensor along ``dim``, int64.
+    """The indices (int64) that sort the tensor along ``dim``.
 
     >>> mg.tensor([3, 1, 2]).argsort()
     tensor([1, 2, 0])
@@ -464,13 +464,13 @@ def unique(
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Axis = None
 ) -> Any:
-    """The distinct values in ascending order; optionally also the index of each element's value, and counts.
+    """The distinct values in ascending order, optionally with the index of each element's value, and the counts.
 
     >>> mg.tensor([2, 1, 2, 3]).unique()
     tensor([1, 2, 3])
     """
     if dim is not None and of(input.array).device_type not in ("cpu", "meta"):
-        # CuPy orders rows by their differences, which overflow, and it waits for each comparison.
+        # CuPy orders rows by their differences, which may overflow, and waits for each comparison.
         there: Any = unique(input.cpu(), sorted, return_inverse, return_counts, dim)
         return tuple(t.to(input.device) for t in there) if isinstance(there, tuple) else there.to(input.device)
     m = xp(input.array)
@@ -483,14 +483,14 @@ def unique(
 
 @method(in_place=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with the elements at these indices of the flattened tensor set to ``source``, or with it added."""
+    """A copy in which the elements at flat indices are set to ``source``, or ``source`` is added to them."""
     flat = index_put_(input.reshape(-1).clone(), (index.reshape(-1),), source.reshape(-1), accumulate)
     return flat.reshape(input.array.shape)
 
 
 @method(free=False)
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """In place: input[indices] = values; with ``accumulate`` the values are added, also for repeated indices."""
+    """In place: input[indices] = values; with ``accumulate`` the values are added, even for repeated indices."""
     key = tuple([slice(None) if part is None else part for part in indices])
     if not accumulate:
         setitem(input, key, values)
@@ -510,7 +510,7 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
 
 @method(in_place=True)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy whose elements where the bool mask is True are the first elements of ``source``, in order."""
+    """A copy with the elements where the bool mask is True set to the first elements of ``source``, in order."""
     _check_mask(mask, input, "masked_scatter")
     where = mask.expand(common_shape(mask.array.shape, input.array.shape))
     count = int(where.array.sum())
@@ -526,7 +526,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """A copy in which the elements of ``src`` with the same index are reduced: "sum", "mean", "prod", "amax" or "amin",
+    """A copy in which elements of ``src`` with the same index are reduced with "sum", "mean", "prod", "amax" or "amin",
     together with the existing element if ``include_self``. Equal extremes share the gradient."""
     place, index = _along(input, dim, index, "scatter_reduce")
     neutral = {"sum": 0, "mean": 0, "prod": 1, "amax": extreme(input, "min"), "amin": extreme(input, "max")}
@@ -542,7 +542,7 @@ def scatter_reduce(
         before = before if include_self else scatter(before, place, index, 0)
         counts = scatter_add(before, place, index, part.new_ones(part.array.shape)).clamp(min=1)
         return total / counts if input.is_floating_point() else total // counts
-    from ..ops import scattering  # here, as few programs need it
+    from ..ops import scattering  # imported here, as few programs need it
 
     if reduce == "prod":
         return apply(scattering.scatter_prod, (start, place, index, part))
@@ -561,7 +561,7 @@ def extreme(input: Tensor, which: str) -> Any:
 
 @method
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """``nonzero`` with exactly ``size`` rows: truncated, or padded with ``fill_value``."""
+    """``nonzero`` truncated to ``size`` rows, or padded with ``fill_value``."""
     places: Tensor = nonzero(input)
     out = places.new_full((size, input.array.ndim), fill_value)
     count = min(size, len(places))
@@ -574,7 +574,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """``scatter_reduce`` for whole slices: "prod", "mean", "amax" or "amin" of the slices with the same index."""
+    """Reduce whole slices with the same index, as in ``scatter_reduce``, by "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     shape = [1] * source.array.ndim
@@ -585,7 +585,7 @@ def index_reduce(
 
 @function
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """The indices along each axis for flat indices. Raises TypeError: these are not integers."""
+    """Convert flat indices to indices along each axis. Raises TypeError if they are not integers."""
     if indices.array.dtype.kind not in "iu":
         raise TypeError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)

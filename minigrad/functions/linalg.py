@@ -18,7 +18,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # for einsum,
 
 @method
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The matrix product over the last axis of one and the second to last of the other; leading axes broadcast.
+    """The matrix product over the last axis of ``input`` and the second to last of ``other``. Leading axes broadcast.
 
     >>> mg.tensor([[1, 2], [3, 4]]) @ mg.tensor([1, 1])
     tensor([3, 7])
@@ -30,7 +30,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def check_floats_agree(a: Tensor, b: Tensor, name: str) -> None:
-    """Raise an error for mixed dtypes: a product of float32 and float64 is more often a mistake than intended."""
+    """Raise an error for mixed dtypes, since a product of float32 and float64 is usually a mistake."""
     if a.array.dtype is not b.array.dtype and a.array.dtype != b.array.dtype:
         dtypes = f"but got: {a.dtype} and {b.dtype}. Convert one with .to(dtype)"
         raise RuntimeError(f"{name}: expected both operands to have the same dtype, {dtypes}")
@@ -50,7 +50,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @method
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two batches of matrices, (B, N, M) and (B, M, P) -> (B, N, P).
+    """The matrix products of two batches, (B, N, M) and (B, M, P) -> (B, N, P).
 
     >>> mg.bmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1)).flatten()
     tensor([3., 3.])
@@ -74,7 +74,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 @method
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """Σ aᵢ bᵢ of two vectors.
+    """The dot product Σ aᵢ bᵢ of two vectors.
 
     >>> mg.dot(mg.tensor([1, 2]), mg.tensor([3, 4]))
     tensor(11)
@@ -90,7 +90,7 @@ def _check_axes(x: Tensor, n: int, name: str) -> None:
 
 @method
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """aᵢ bⱼ of two vectors.
+    """The outer product aᵢ bⱼ of two vectors.
 
     >>> mg.outer(mg.tensor([1, 2]), mg.tensor([3, 4]))
     tensor([[3, 4],
@@ -123,10 +123,10 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, a
 @function
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Einstein summation: "bhid,bhjd->bhij". An equation has letters for the axes of each operand, an ellipsis for axes
-    that broadcast, "->" and the result's letters (by default the letters that occur once, in alphabetical order).
-    Letters missing from the result are summed over. The tensors, separate or in one list, are contracted from left to
-    right. Instead of an equation, each tensor may be followed by the numbers of its axes; the result's are last:
-    ``einsum(a, [0, 1], [1, 0])``. Raises RuntimeError: the equation does not match the operands.
+    that broadcast, "->", and the letters of the result (by default the letters that occur once, in alphabetical order).
+    Letters missing from the result are summed over. The tensors, passed separately or in one list, are contracted from
+    left to right. Instead of an equation, each tensor may be followed by its axis numbers, and the result's come last:
+    ``einsum(a, [0, 1], [1, 0])``. Raises RuntimeError if the equation does not match the operands.
 
     >>> q, k = mg.ones(2, 4, 8), mg.ones(2, 5, 8)
     >>> mg.einsum("btd,bsd->bts", q, k).shape
@@ -144,7 +144,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         operands = operands[: 2 * count : 2]
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     terms, result = _parse(equation, tensors)
-    lengths: dict[str, int] = {}  # by letter; axes of length 1 are expanded to the length in the other operands
+    lengths: dict[str, int] = {}  # by letter; axes of length 1 expand to the length in the other operands
     pairs = [pair for term, x in zip(terms, tensors, strict=True) for pair in zip(term, x.shape, strict=True)]
     for letter, n in pairs:
         length = lengths.setdefault(letter, n)
@@ -173,7 +173,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
 
 def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
-    """The letters of each operand and of the result; an ellipsis becomes capital letters from the right."""
+    """The letters of each operand and of the result. An ellipsis becomes capital letters, assigned from the right."""
     text = equation.replace(" ", "")
     inputs, arrow, result = text.partition("->")
     terms = inputs.split(",")
@@ -229,5 +229,5 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
 
 
 def _base(x: Tensor, beta: float) -> Tensor:
-    """beta · x; zeros for beta 0, even if x contains NaN, as in BLAS."""
+    """beta · x, or zeros if beta is 0, even if x contains NaN, as in BLAS."""
     return level(zeros_like(x.detach()), x) if beta == 0 else scaled(x, beta)

@@ -1,6 +1,6 @@
-"""The list of all names: functions in the families become ``minigrad.exp``, ``Tensor.exp`` and ``Tensor.exp_``, as
-defined by the decorators of ``functions/define.py``. ``compat/functions`` collects further families when one of their
-names is first looked up.
+"""Collects all names: functions in the families become ``minigrad.exp``, ``Tensor.exp`` and ``Tensor.exp_``, as the
+decorators in ``functions/define.py`` specify. ``compat/functions`` adds further families when one of their names is
+first looked up.
 
 Type checkers read ``names.pyi`` and ``methods.pyi``, which ``python tasks.py index`` writes.
 """

@@ -1,6 +1,6 @@
-"""Python's operators: each calls its op, with PyTorch's operands, and NumPy's functions call them. Also here: methods
-whose argument order differs from their function's, and in-place methods without an out-of-place function;
-``define.py`` creates the others."""
+"""Python's operators. Each calls its op with PyTorch's operands, and NumPy's functions call the operators. This file
+also defines methods whose argument order differs from their function's, and in-place methods without an out-of-place
+function; ``define.py`` creates the others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .creation import tensor
 from .define import attached, brief, factors_first, function, method, named
 
 Operator = Callable[[Tensor, Tensor | Operand], Tensor]
-# NumPy's functions that are operators on tensors; most have PyTorch's names.
+# NumPy functions that are operators on tensors. Most have the same name in PyTorch.
 _UFUNCS = {"matmul": linalg.matmul, "power": pointwise.pow, "equal": pointwise.eq} | {
     name: getattr(pointwise, name)
     for name in (
@@ -113,7 +113,7 @@ for _name, _op in {
     "add": e.add,
     "mul": e.mul,
     "truediv": e.div,
-    "div": e.div,  # Python 2's name, which PyTorch still has
+    "div": e.div,  # Python 2's name, which PyTorch still defines
     "floordiv": e.floor_divide,
     "mod": e.remainder,
     "pow": e.pow,
@@ -179,7 +179,7 @@ __getitem__, __setitem__ = attached(indexing.getitem), attached(indexing.setitem
 @attached
 @border
 def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """NumPy's functions: operators call the tensor's operators; all others compute with NumPy arrays."""
+    """Support NumPy's functions. Operators call the tensor's operators; all others compute with NumPy arrays."""
     if method != "__call__" or kwargs:
         return NotImplemented
     if ufunc.__name__ in _UFUNCS and len(inputs) == 2:
@@ -189,7 +189,7 @@ def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwarg
 
 @method(free=False)
 def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """This tensor where the condition is True, ``other`` elsewhere."""
+    """This tensor where the condition is True, and ``other`` elsewhere."""
     return pointwise.where(condition, self, other)
 
 
@@ -232,7 +232,7 @@ def zero_(input: Tensor) -> Tensor:
 
 @method(free=False)
 def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
-    """In place: copy the elements of another tensor (broadcast, in this one's dtype, from any device).
+    """In place: copy the elements of another tensor from any device, with broadcasting and conversion to this dtype.
 
     >>> mg.zeros(2, 2).copy_(mg.tensor([1, 2]))
     tensor([[1., 2.],
@@ -244,7 +244,7 @@ def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
 
 @method(free=False)
 def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
-    """In place: fill the main diagonal with ``fill_value``; with ``wrap`` it starts over further down a tall matrix."""
+    """In place: fill the main diagonal with ``fill_value``. ``wrap`` repeats it in tall matrices."""
     n, columns = input.array.ndim, input.array.shape[-1] if input.array.ndim else 0
     if n < 2 or (n > 2 and len(set(input.array.shape)) > 1):
         raise RuntimeError("fill_diagonal_: needs a matrix, or a tensor whose axes have the same length")
@@ -272,8 +272,8 @@ def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> T
 
 @method(free=False)
 def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
-    """In place: another shape with the same memory; elements that fit stay, in memory order; new ones are
-    uninitialized. Raises RuntimeError: the tensor requires grad."""
+    """In place: change the shape. Elements that fit are kept, in memory order; new elements are uninitialized. Raises
+    RuntimeError if the tensor requires grad."""
     if input._wanted():
         raise RuntimeError("cannot resize variables that require grad")
     shape, old = sizes(lengths if size is None else size), input.array
@@ -289,10 +289,10 @@ def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any =
 
 @method(free=False)
 def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
-    """In place: use the memory of another tensor, or of a storage, from now on; become empty without one.
-    ``storage_offset``: the position of the first element in that memory. ``size``: the shape; by default all of a
-    storage. ``stride``: strides in elements, by default contiguous. Raises RuntimeError: the elements extend past the
-    memory's end, or the storage has elements of another dtype."""
+    """In place: switch to the memory of another tensor or a storage, or become empty without one. ``storage_offset`` is
+    the position of the first element in that memory, ``size`` the shape (by default all of a storage), and ``stride``
+    the strides in elements (by default contiguous). Raises RuntimeError if the elements extend past the end of the
+    memory, or the storage has elements of another dtype."""
     if getattr(source, "dtype", input.dtype) is not input.dtype:
         raise RuntimeError(f"set_: expected a storage of dtype {input.dtype}, not {source.dtype}")
     if isinstance(source, Variable) and size is None:

@@ -1,4 +1,4 @@
-"""Elementwise functions, by PyTorch's names; each is a function and a method of Tensor."""
+"""Elementwise functions, by PyTorch's names. Each is both a function and a Tensor method."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ _TO_INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()`
 
 @method(in_place=by(e.sign))
 def sgn(input: Tensor) -> Tensor:
-    """-1, 0 or 1, elementwise; for complex numbers x / |x|, and 0 at 0."""
+    """The sign, -1, 0 or 1, elementwise. For complex numbers, x / |x|, and 0 at 0."""
     return apply(e.sign, (input,))
 
 
 @method(in_place=by(e.sign))
 def sign(input: Tensor) -> Tensor:
-    """-1, 0 or 1, elementwise. Raises RuntimeError: a complex tensor."""
+    """The sign, -1, 0 or 1, elementwise. Raises RuntimeError for a complex tensor."""
     if input.is_complex():
         raise RuntimeError("sign is not intended to support complex numbers: use sgn")
     return apply(e.sign, (input,))
@@ -65,7 +65,7 @@ def sign(input: Tensor) -> Tensor:
 
 @method(in_place=by(e.neg))
 def neg(input: Tensor) -> Tensor:
-    """-x, elementwise. Raises RuntimeError: a bool tensor."""
+    """-x, elementwise. Raises RuntimeError for a bool tensor."""
     if input.array.dtype.kind == "b":
         raise RuntimeError(f"Negation, the `-` operator, on a bool tensor is not supported. {_TO_INVERT}")
     return apply(e.neg, (input,))
@@ -86,7 +86,7 @@ def add(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
 
 
 def _sum(op: Op, left: Any, right: Any, alpha: Scalar) -> Tensor:
-    """The sum or difference with ``alpha`` times the second operand. Raises RuntimeError: float alpha for integers."""
+    """left ± alpha · right. Raises RuntimeError if alpha is a float but both operands are integers."""
     if isinstance(alpha, float) and not any(_is_inexact(v) for v in (left, right)):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     return apply(op, (left, right)) if alpha == 1 else _weighted_sum(op, left, right, alpha)
@@ -103,7 +103,7 @@ def _is_inexact(operand: Any) -> bool:
 
 
 def level(value: Tensor, *inputs: Any) -> Tensor:
-    """A value that is locally constant in the inputs it was computed from: their gradients are 0, not missing."""
+    """A value that is locally constant in the inputs it was computed from, so they get gradients of 0, not None."""
     tensors = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
     return apply(e.level, (value, *tensors)) if tensors else value
 
@@ -115,7 +115,7 @@ def _is_bool(operand: Any) -> bool:
 @method
 @factors_first
 def sub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
-    """input - alpha · other, elementwise; the operands broadcast. Raises RuntimeError: one of them is bool."""
+    """input - alpha · other, elementwise; the operands broadcast. Raises RuntimeError if either is bool."""
     left, right = pair(e.sub, input, other)
     if _is_bool(left) or _is_bool(right):
         raise RuntimeError(f"Subtraction, the `-` operator, with a bool tensor is not supported. {_TO_INVERT}")
@@ -127,7 +127,7 @@ subtract = sub
 
 @method(in_place=by(e.div))
 def div(input: Tensor, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
-    """input / other, elementwise; ``rounding_mode`` "floor" or "trunc" rounds the quotient.
+    """input / other, elementwise. A ``rounding_mode`` of "floor" or "trunc" rounds the quotient.
 
     >>> mg.tensor([7, -7]).div(2, rounding_mode="floor")
     tensor([ 3, -4])
@@ -149,7 +149,7 @@ divide = div
 
 @method(in_place=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """The nearest integer, halves to even, elementwise.
+    """Round to the nearest integer, elementwise, with halves to even.
 
     >>> mg.tensor([1.25, 2.5]).round(decimals=1)
     tensor([1.2000, 2.5000])
@@ -159,7 +159,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
 @method(in_place=by(e.clamp))
 def clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
-    """input clamped to [min, max]; bounds are numbers or tensors.
+    """input clamped to [min, max]. The bounds may be numbers or tensors.
 
     >>> mg.tensor([-2.0, 0.5, 3.0]).clamp(0, 1)
     tensor([0.0000, 0.5000, 1.0000])
@@ -184,7 +184,7 @@ def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> 
 
 @function
 def where(condition: Tensor, input: Tensor | Scalar | None = None, other: Tensor | Scalar | None = None) -> Any:
-    """input where the condition is True and other elsewhere; with one argument, the indices where it is True.
+    """input where the condition is True and other elsewhere. With one argument, the indices where it is True.
 
     >>> x = mg.tensor([-1.0, 2.0])
     >>> mg.where(x > 0, x, 0.0)
@@ -214,7 +214,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
 
 @method(in_place=True)
 def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """input with NaN and infinities replaced (infinities by default by the largest finite numbers).
+    """input with NaN and infinities replaced (infinities by default with the largest finite numbers).
 
     >>> mg.tensor([float("nan"), 1.0]).nan_to_num(0.0)
     tensor([0., 1.])
@@ -235,7 +235,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 @method
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (the input's if None).
+    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (by default the input's dtype).
 
     >>> mg.tensor([0.0, 0.0, 0.0, 0.0]).softmax(dim=0)
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
@@ -253,7 +253,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 @method
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy, through which gradients flow, with the tensor's memory order, or a memory format's.
+    """A copy through which gradients flow, in the tensor's memory order or in a memory format.
 
     >>> x = mg.tensor([1.0])
     >>> y = x.clone()
@@ -315,14 +315,14 @@ globals().update(brief(method(in_place=True), _IN_PLACE_TOO) | brief(method, _NE
 
 
 def _unless_nan(comparison: Op, a: Tensor, b: Tensor) -> Tensor:
-    """a where the comparison is true, else b; of NaN and a number, the number."""
+    """a where the comparison is true, else b. If one of them is NaN, the result is the other."""
     return where(apply(comparison, (a, b)) | isnan(b), a, b)
 
 
 @method(in_place=True)
 @rounded_once
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """ln(p / (1 - p)), the inverse of sigmoid; p is first clamped to [eps, 1 - eps], unless eps is None."""
+    """ln(p / (1 - p)), the inverse of sigmoid. Unless eps is None, p is first clamped to [eps, 1 - eps]."""
     p = input if input.is_floating_point() or input.is_complex() else input.to(get_default_dtype())
     p = p if eps is None else clamp(p, eps, 1 - eps)
     return apply(e.logit, (p,))
@@ -343,14 +343,14 @@ def _promoted(input: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
 
 @method(in_place=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
-    """input to the power of ``exponent``, in float64, or complex128 if one of them is complex."""
+    """input to the power of ``exponent``, in float64, or in complex128 if either is complex."""
     pair = (input, exponent)
     return pow(*(v.to(complex128 if v.is_complex() else float64) if hasattr(v, "array") else v for v in pair))
 
 
 @method
 def frexp(input: Tensor) -> return_types.frexp[Tensor]:
-    """(mantissa, exponent): input = mantissa · 2^exponent with 1/2 <= |mantissa| < 1; the exponent is int32."""
+    """(mantissa, exponent), where input = mantissa · 2^exponent and 1/2 <= |mantissa| < 1. The exponent is int32."""
     exponent = wrap(xp(input.array).frexp(input.array)[1].astype(np.int32))
     half = exponent // 2  # in two steps, as 2^1074 is infinite
     near = input * exp2(-half.to(input.dtype))

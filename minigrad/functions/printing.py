@@ -1,4 +1,4 @@
-"""The text of a tensor: PyTorch's ``repr``."""
+"""The text form of a tensor, like PyTorch's ``repr``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .define import attached
 
 
 class Options:
-    """How tensors are printed: digits, the number of elements that triggers a summary, the number of elements it shows
-    at each end of an axis, columns, and whether exponents are always (or never) used."""
+    """How tensors are printed: the digits, the number of elements above which they are summarised, the elements shown
+    at each end of an axis, the line width, and whether exponents are always (or never) used."""
 
     precision: int = 4
     threshold: float = 1000
@@ -37,7 +37,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Change how tensors are printed; a profile is "default", "short" or "full"."""
+    """Change how tensors are printed. The profile can be "default", "short" or "full"."""
     if profile is not None:
         vars(options).clear()
         vars(options).update(_PROFILES[profile])
@@ -48,7 +48,7 @@ def set_printoptions(
 
 @attached
 def __repr__(tensor: Tensor) -> str:
-    """ "tensor([1., 2.], requires_grad=True)": values in columns, without the middle of large axes."""
+    """ "tensor([1., 2.], requires_grad=True)": values in columns, with the middle of large axes omitted."""
     prefix = "tensor(" if is_ours(type(tensor)) else f"{type(tensor).__name__}("
     body, empty = "..." if tensor.is_meta else values_text(tensor, len(prefix)), tensor.numel() == 0
     suffixes = []
@@ -76,7 +76,7 @@ def __repr__(tensor: Tensor) -> str:
 
 
 def values_text(tensor: Tensor, indent: int) -> str:
-    """Only the values, in brackets that begin in column ``indent``."""
+    """Only the values of a tensor, in brackets that begin in column ``indent``."""
     values = of(tensor.array).to_numpy(tensor.array)
     values = values.view(np.uint8) if tensor.dtype is dt.float4_e2m1fn_x2 else values
     if values.size == 0:
@@ -89,7 +89,7 @@ def values_text(tensor: Tensor, indent: int) -> str:
 
 
 def _formatter(values: np.ndarray[Any, Any]) -> tuple[Any, int]:
-    """A function from an element to its text, and the width to which texts are padded."""
+    """A function that formats an element, and the width to which it pads the text."""
     if values.dtype.kind == "c":
         (real, left), (imag, right) = _formatter(values.real), _formatter(values.imag)
         return lambda v: f"{real(v.real)}{'' if (i := imag(v.imag).lstrip())[0] in '+-' else '+'}{i}j", left + right + 1

@@ -1,4 +1,4 @@
-"""Random tensors, by PyTorch's names: one seed yields the same numbers on every device, except in ``multinomial``."""
+"""Random tensors, by PyTorch's names. A seed yields the same numbers on every device, except in ``multinomial``."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _state = _State()
 
 @contextmanager
 def undrawn() -> Iterator[None]:
-    """A context in which this thread draws nothing, for creating a module whose parameters come from a file."""
+    """A context in which this thread draws nothing, for creating a module whose parameters are loaded from a file."""
     with at_end(setattr, _state, "drawing", _state.drawing) as end, end:
         _state.drawing = False
         yield
 
 
 def fill(input: Tensor, draw: Draw, generator: Generator | None, name: str) -> Tensor:
-    """Write random numbers to a tensor, without history, in memory order (as PyTorch does)."""
+    """Write random numbers to a tensor in memory order (as PyTorch does), without recording history."""
     check_mutable(input, name)
     if not _state.drawing or input.is_meta:
         return input
@@ -65,13 +65,13 @@ def _from_uniform(input: Tensor, of: Callable[[Any], Any], generator: Generator 
 
 
 def _one_by_one(source: Generator, shape: tuple[int, ...]) -> Any:
-    """Normal float64 numbers as PyTorch draws them one by one."""
+    """Normal float64 numbers, drawn one by one as in PyTorch."""
     return source.few_normals(int(np.prod(shape, dtype=np.int64))).reshape(shape)
 
 
 @method(free=False)
 def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """In place: uniform random numbers in [low, high), bounds that PyTorch calls ``from`` and ``to``."""
+    """In place: uniform random numbers in [low, high). PyTorch calls these bounds ``from`` and ``to``."""
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
     kind: Any = np.float64 if input.array.dtype == np.float64 else np.float32
@@ -87,7 +87,7 @@ def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: G
 
 @method(free=False)
 def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """In place: normal random numbers."""
+    """In place: normally distributed random numbers."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     kind = input.array.dtype
@@ -101,7 +101,7 @@ def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Ge
 
 @method(free=False)
 def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
-    """In place: 1 with probability p (a number, or a tensor with one for each element), else 0."""
+    """In place: 1 with probability p (a number, or a tensor with a probability for each element), else 0."""
     if isinstance(p, Variable):
         chances: Any = p
         order = memory_order(input.array)
@@ -115,7 +115,7 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Generator | None = Non
 
 @method(free=False)
 def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """In place: numbers from the exponential distribution of rate ``lambd``."""
+    """In place: numbers from the exponential distribution with rate ``lambd``."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     return _from_uniform(input, lambda u: -np.log1p(-u) / lambd, generator, "exponential")
@@ -123,7 +123,7 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | No
 
 @method(free=False)
 def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """In place: the number of trials of probability p until the first success."""
+    """In place: the number of trials until the first success, where each succeeds with probability p."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     return _from_uniform(input, lambda u: np.ceil(np.log(u) / np.log1p(-p)), generator, "geometric")
@@ -139,7 +139,7 @@ def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator
 
 @method(free=False)
 def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
-    """In place: numbers whose logarithms are normal, with this mean and standard deviation."""
+    """In place: numbers whose logarithms are normally distributed with this mean and standard deviation."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     draw: Draw = lambda source, shape, _: np.exp(_one_by_one(source, shape) * std + mean)
@@ -154,8 +154,8 @@ _UNSET: Any = object()
 def random_(
     input: Tensor, low: int = _UNSET, high: int | None = _UNSET, *, generator: Generator | None = None
 ) -> Tensor:
-    """In place: integers in [low, high), bounds that PyTorch calls ``from`` and ``to``; ``random_(n)`` starts from 0.
-    Without bounds: from 0 to the dtype's largest (for floats, as long as it represents every integer)."""
+    """In place: integers in [low, high). PyTorch calls these bounds ``from`` and ``to``. ``random_(n)`` starts from 0.
+    Without bounds, integers from 0 to the dtype's maximum (for floats, the range in which every integer is exact)."""
     name = input.dtype.name
     most = _LARGEST[name] if name in _LARGEST else int(np.iinfo(input.array.dtype).max)
     if low is _UNSET:
@@ -175,7 +175,7 @@ def random_(
 
 
 def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., Tensor]:
-    """A function that draws from a generator's ``stream``; ``scale`` applies to the parts of complex numbers."""
+    """A function that draws from a generator's ``stream``. ``scale`` applies to the parts of complex numbers."""
 
     def create(*size: Any, generator: Generator | None = None, dtype: Maybe, **size_kw: Any) -> Any:
         kind = np.dtype(float_dtype(dtype))
@@ -200,7 +200,7 @@ randn = announced(_of_shape("randn", "Standard normal numbers", "normal", math.s
 def randint(
     *bounds: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, dtype: Any, **ignored: Any
 ) -> Any:
-    """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` starts from 0.
+    """Random integers in [low, high): ``randint(low, high, size)``. ``randint(high, size)`` starts from 0.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.randint(0, 10, (5,))
@@ -263,7 +263,7 @@ def randint_like(
     dtype: Maybe,
     device: Maybe,
 ) -> Tensor:
-    """Integers in [low, high) with the shape, and by default the dtype and device, of a tensor."""
+    """Random integers in [low, high) with the shape (and by default the dtype and device) of a tensor."""
     if len(bounds) == 2 or (bounds and high is not None):
         low, high = bounds[0], bounds[-1] if high is None else high
     elif bounds:
@@ -285,7 +285,7 @@ def normal(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normal numbers with this mean and standard deviation (numbers with a ``size``, or tensors).
+    """Normally distributed numbers with this mean and standard deviation (numbers with a ``size``, or tensors).
 
     >>> _ = mg.manual_seed(0)
     >>> mg.normal(0.0, 1.0, (3,))
@@ -308,7 +308,7 @@ def normal(
 @announced
 @method
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability in each element (or with probability ``p``), else 0.
+    """1 with the probability given by each element (or with probability ``p``), else 0.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.bernoulli(mg.full((4,), 0.5))
@@ -333,12 +333,12 @@ def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
     """Indices drawn with the weights in each row, (..., num_samples) int64. For one sample per row, or several without
-    replacement, it takes the largest p / Exp(1), as PyTorch does; for several with replacement, it inverts the
-    cumulative sums. A GPU also inverts them for one sample per row, so that the indices differ from the CPU's, and does
-    not check the weights, since the program would have to wait.
+    replacement, it selects the largest p / Exp(1), as PyTorch does. For several with replacement, it inverts the
+    cumulative sums. On a GPU, it also inverts them for one sample per row, so the indices differ from those on a CPU,
+    and it does not check the weights, since the program would have to wait.
 
-    Raises RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights;
-    more than 2²⁴ weights, the limit for cumulative sums in float32.
+    Raises RuntimeError if weights are negative, not finite or all 0 (on the CPU), if there are more samples than
+    weights, or if there are more than 2²⁴ weights, the limit for cumulative sums in float32.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.multinomial(mg.tensor([0.0, 1.0, 0.0]), 1)
@@ -363,7 +363,7 @@ def multinomial(
     if replacement if num_samples > 1 else not is_host:
         draws = source.uniform((*weights.shape[:-1], num_samples), np.float64)
         rows, m = backend.asarray(draws.reshape(-1, num_samples), input.device), backend.xp
-        # NumPy adds from left to right, a GPU in parts: only float64 keeps rounding from drawing a weight of 0
+        # a GPU adds in parts, not from left to right: only float64 keeps rounding from drawing a weight of 0
         kind = weights.dtype if is_host else np.float64
         shares = m.cumsum(weights.reshape(-1, weights.shape[-1]), -1, dtype=kind)
         shares = shares / shares[:, -1:]
@@ -399,7 +399,7 @@ def get_rng_state() -> Tensor:
 
 @function
 def set_rng_state(new_state: Tensor) -> None:
-    """Restore a state from ``get_rng_state``."""
+    """Restore a state returned by ``get_rng_state``."""
     default_generator.set_state(new_state)
 
 

@@ -18,13 +18,13 @@ from .pointwise import level
 
 
 def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:
-    """Raise an error for an extreme of an empty axis."""
+    """Raise an error for the maximum or minimum of an empty axis."""
     if input.array.size == 0 and (dim is None or 0 in [input.array.shape[d] for d in _listed(dim)]):
         raise IndexError(f"{name}(): Expected reduction dim to have non-zero size; the shape is {tuple(input.shape)}")
 
 
 def _check_float(input: Tensor, name: str) -> None:
-    """Raise an error for integers, whose mean or variance is more often a mistake than intended."""
+    """Raise an error for integers, since taking their mean or variance is usually a mistake."""
     if kind_of(input.array) not in "fc":
         problem = f"the input must be of a floating-point dtype, not {input.dtype}. Convert it with .float()"
         raise RuntimeError(f"{name}(): could not infer output dtype: {problem}")
@@ -35,7 +35,7 @@ def _listed(dim: Any) -> tuple[int, ...]:
 
 
 def _of_dtype(dtype: Any, result: Tensor) -> Tensor:
-    """A result in the requested dtype: the op returns int64 for all integers."""
+    """A result in the requested dtype, as the op returns int64 for all integers."""
     return result if dtype is None else result.to(dtype)
 
 
@@ -53,7 +53,7 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
 
 @method
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean over ``dim``, or over all elements if None; only for floating-point tensors.
+    """The mean over ``dim``, or over all elements if None. Only floating-point tensors are supported.
 
     >>> mg.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(dim=1)
     tensor([1.5000, 3.5000])
@@ -123,8 +123,8 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 def _over(
     op: Op, doc: str, of_nothing: bool = True, along_none: bool = False, by_number: bool = False
 ) -> Callable[..., Tensor]:
-    """The function over some axes for an op. ``of_nothing``: an empty axis has a value; ``along_none``: an empty
-    ``dim`` means no axes instead of all; ``by_number``: the op gets the numbers of all axes instead of None."""
+    """A function that applies an op over some axes. ``of_nothing``: an empty axis has a value. ``along_none``: an empty
+    ``dim`` means no axes instead of all. ``by_number``: the op gets the indices of all axes instead of None."""
 
     def over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
         if not of_nothing:
@@ -158,8 +158,8 @@ def max(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The largest element; with ``dim`` (values, indices), where the gradient flows to that index; with a tensor, the
-    elementwise maximum.
+    """The largest element. With ``dim``, (values, indices), where the gradient flows to those indices. With another
+    tensor, the elementwise maximum.
 
     >>> x = mg.tensor([[1, 5], [7, 2]])
     >>> x.max()
@@ -183,7 +183,7 @@ def min(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The smallest element; with ``dim`` (values, indices), where those get the gradient; with a tensor, ``minimum``.
+    """The smallest element. With ``dim``, (values, indices). With another tensor, the elementwise minimum.
 
     >>> mg.tensor([3, 1, 2]).min()
     tensor(1)
@@ -210,7 +210,7 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, name: str) -> Any:
 
 @method
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
-    """The number of nonzero elements over ``dim``, int64."""
+    """The number of nonzero elements along ``dim``, int64."""
     return apply(r.count_nonzero, (input, axes(dim, input.array.ndim)))
 
 
@@ -249,13 +249,13 @@ def _norm(input: Tensor, p: float | str, dim: Dims, keepdim: bool) -> Tensor:
 
 @function
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
-    """The integral along ``dim`` by the trapezoidal rule, for points at ``x`` or with spacing ``dx``."""
+    """The integral along ``dim`` by the trapezoidal rule, with points at ``x`` or with spacing ``dx``."""
     return sum(_areas(y, x, dx, dim), dim)
 
 
 @function
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
-    """The cumulative sums of the areas of ``trapezoid``, one fewer than there are points."""
+    """The cumulative integral by the trapezoidal rule, with one value fewer than there are points."""
     return cumsum(_areas(y, x, dx, dim), dim)
 
 
@@ -275,7 +275,7 @@ def _areas(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
 @method(in_place=True)
 @rounded_once
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """The tensor with each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to it."""
+    """The tensor with each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to that norm."""
     if input.array.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.array.ndim} dimensions")
     place = axis(dim, input.array.ndim)

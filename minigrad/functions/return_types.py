@@ -8,12 +8,12 @@ from typing import Any, Self, TypeVar, TypeVarTuple
 from ..backend import dtype as dt
 
 Parts = TypeVarTuple("Parts")
-T = TypeVar("T")  # Tensor, which cannot be imported here: its stub, methods.pyi, names these types
+T = TypeVar("T")  # Tensor, which cannot be imported here, as its stub, methods.pyi, names these types
 
 
 class Result(tuple[*Parts]):
-    """A tuple of ``values``, or of one sequence of them; its class's annotations, or a base's, name its elements. (A
-    ``NamedTuple`` takes much longer to define, and there are many.)"""
+    """A tuple of ``values``, or of one sequence of values. The annotations of its class or a base class name its
+    elements. (A ``NamedTuple`` would take much longer to define, and there are many.)"""
 
     __slots__ = ()
     __match_args__: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Result(tuple[*Parts]):
 
 
 class ValuesIndices(Result[T, T]):
-    """Elements, and their indices along an axis."""
+    """Elements and their indices along an axis."""
 
     values: T
     indices: T

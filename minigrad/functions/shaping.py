@@ -1,4 +1,4 @@
-"""Shapes: views and rearrangements, by PyTorch's names."""
+"""Functions that change shapes, as views or rearrangements, by PyTorch's names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .define import attribute, brief, function, method, named, reshaping
 
 @method
 def reshape(input: Tensor, *lengths: Any, shape: Any = None) -> Tensor:
-    """The same elements in another shape, in the same memory if possible; one length may be -1, which is inferred.
+    """The same elements in another shape, without copying if possible. A length of -1 is inferred.
 
     >>> mg.arange(6).reshape(2, 3)
     tensor([[0, 1, 2],
@@ -34,7 +34,7 @@ def reshape(input: Tensor, *lengths: Any, shape: Any = None) -> Tensor:
 
 
 def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape with -1 inferred, after a check of the number of elements."""
+    """The shape with -1 inferred, after checking the number of elements."""
     size, product, unknown = input.array.size, prod(n for n in shape if n != -1), shape.count(-1)
     if product == size and not unknown:
         return shape
@@ -47,8 +47,8 @@ def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @method(free=False)
 def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-    """``reshape`` without copies; with a dtype, the same bytes read as that dtype, without a gradient. Raises
-    RuntimeError: the memory's order does not allow it; use ``reshape``.
+    """``reshape`` without copying. With a dtype, the same bytes read as that dtype, without a gradient. Raises
+    RuntimeError if the memory order does not allow it; use ``reshape`` then.
 
     >>> x = mg.zeros(4)
     >>> x.view(2, 2)[0, 0] = 1
@@ -68,7 +68,7 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
 
 
 def _bytes_read_as(input: Tensor, dtype: DType) -> Tensor:
-    """The same memory as numbers of another dtype, which changes the length of the last axis."""
+    """The same memory read as another dtype, which changes the length of the last axis."""
     old, new = input.dtype.itemsize, dtype.itemsize
     steps = input.stride()
     problem, k = "", max(new // old, 1)
@@ -90,7 +90,7 @@ def _bytes_read_as(input: Tensor, dtype: DType) -> Tensor:
 
 @method
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
-    """The axes in the order ``dims`` (numbers, or one sequence of them).
+    """The tensor with its axes in the order ``dims`` (separate numbers or one sequence).
 
     >>> mg.zeros(2, 3, 4).permute(2, 0, 1).shape
     minigrad.Size([4, 2, 3])
@@ -121,7 +121,7 @@ swapaxes = swapdims = transpose
 
 @method(in_place=reshaping)
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix; vectors and scalars stay unchanged.
+    """The transpose of a matrix. Vectors and scalars are returned unchanged.
 
     >>> mg.tensor([[1, 2], [3, 4]]).t()
     tensor([[1, 3],
@@ -134,7 +134,7 @@ def t(input: Tensor) -> Tensor:
 
 @method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Axes moved to other positions, the rest in order. Raises RuntimeError: an axis twice, or unequal numbers of axes.
+    """The tensor with axes moved to other positions. Raises RuntimeError for repeated axes or unequal numbers of axes.
 
     >>> mg.zeros(2, 3, 4).movedim(0, -1).shape
     minigrad.Size([3, 4, 2])
@@ -157,7 +157,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 @method(in_place=reshaping)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """A new axis of length 1 at ``dim``.
+    """The tensor with a new axis of length 1 at ``dim``.
 
     >>> mg.tensor([1, 2, 3]).unsqueeze(0).shape
     minigrad.Size([1, 3])
@@ -167,7 +167,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 @method(in_place=reshaping)
 def squeeze(input: Tensor, dim: Any = None, *dims: int) -> Tensor:
-    """The tensor without axes of length 1: all of them, or the given ones, as numbers or in one sequence.
+    """The tensor without its axes of length 1, or without the given ones (separate numbers or one sequence).
 
     >>> mg.zeros(1, 3, 1).squeeze().shape
     minigrad.Size([3])
@@ -217,7 +217,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @method(free=False)
 def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False) -> Tensor:
-    """The tensor with axes of length 1 repeated without a copy; -1 keeps a length.
+    """The tensor with axes of length 1 repeated without copying. A length of -1 stays unchanged.
 
     >>> mg.tensor([[1], [2]]).expand(-1, 3)
     tensor([[1, 1, 1],
@@ -243,7 +243,7 @@ def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False)
 
 @function
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors, expanded to their common shape."""
+    """The tensors expanded to their common shape."""
     shape = common_shape(*(t.array.shape for t in tensors))
     return tuple(expand(t, shape) for t in tensors)
 
@@ -264,7 +264,7 @@ def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
 
 @method
 def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
-    """``repeat``, which prepends ones if there are too few numbers."""
+    """Like ``repeat``, but prepends ones if there are too few numbers."""
     dims = sizes(repeats if dims is None else dims)
     return repeat(input, (1,) * (input.array.ndim - len(dims)) + tuple(dims))
 
@@ -273,7 +273,7 @@ def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element along an axis, or of the flattened tensor, repeated; for counts only, each index that many times.
+    """Each element along an axis, or of the flattened tensor, repeated. For counts only, each index that many times.
 
     >>> mg.tensor([1, 2]).repeat_interleave(3)
     tensor([1, 1, 1, 2, 2, 2])
@@ -289,7 +289,7 @@ def repeat_interleave(
 
 @method
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
-    """The tensor reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an axis twice.
+    """The tensor reversed along ``dims`` (separate numbers or one sequence). Raises RuntimeError for repeated axes.
 
     >>> mg.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1])
@@ -302,7 +302,7 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
 
 @method
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Elements shifted along ``dims``, with wraparound. Raises RuntimeError: unequal numbers of shifts and axes.
+    """Elements shifted along ``dims`` with wraparound. Raises RuntimeError if the numbers of shifts and axes differ.
 
     >>> mg.arange(5).roll(2)
     tensor([3, 4, 0, 1, 2])
@@ -331,7 +331,7 @@ def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
 
 @function
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """The tensors joined along an existing axis; their other axes are equal.
+    """The tensors joined along an existing axis. Their other axes must have equal lengths.
 
     >>> mg.cat([mg.zeros(1, 2), mg.ones(2, 2)])
     tensor([[0., 0.],
@@ -358,7 +358,7 @@ concat = concatenate = cat
 
 @function
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors of one shape joined along a new axis.
+    """Tensors of the same shape joined along a new axis.
 
     >>> mg.stack([mg.tensor([1, 2]), mg.tensor([3, 4])])
     tensor([[1, 2],
@@ -374,7 +374,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 @function
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """``cat`` along axis 1, or axis 0 for vectors."""
+    """Join tensors along axis 1, or along axis 0 for vectors."""
     if not tensors:
         raise RuntimeError("hstack expects a non-empty TensorList")
     tensors = [t if t.array.ndim else reshape(t, 1) for t in tensors]
@@ -383,13 +383,13 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @function
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """``cat`` along axis 0, vectors as rows."""
+    """Join tensors along axis 0, with vectors as rows."""
     return cat([t if t.array.ndim > 1 else reshape(t, 1, -1) for t in tensors], 0)
 
 
 @method
 def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of one length (the last may be shorter), or of the listed lengths.
+    """Pieces of equal length (the last may be shorter), or of the listed lengths.
 
     >>> [part.tolist() for part in mg.arange(5).split(2)]
     [[0, 1], [2, 3], [4]]
@@ -411,7 +411,7 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
 
 @method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most ``chunks`` pieces of equal length (the last may be shorter); that many empty ones for an empty axis.
+    """At most ``chunks`` pieces of equal length (the last may be shorter). An empty axis yields ``chunks`` empty ones.
 
     >>> [part.tolist() for part in mg.arange(6).chunk(3)]
     [[0, 1], [2, 3], [4, 5]]
@@ -424,7 +424,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @method
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices along an axis.
+    """A tuple of the slices along an axis.
 
     >>> a, b = mg.tensor([[1, 2], [3, 4]]).unbind()
     >>> b
@@ -437,7 +437,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 @method
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """``length`` elements of an axis from ``start``."""
+    """``length`` elements along an axis, beginning at ``start``."""
     if not input.array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor) and (start.array.ndim or start.array.dtype.kind not in "iu"):
@@ -456,13 +456,13 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 @method
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The slice ``index`` of an axis."""
+    """The slice at ``index`` along an axis."""
     return input[(*(slice(None),) * axis(dim, input.array.ndim), index)]
 
 
 @method
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The elements (i, i + offset) of two axes, as a last axis.
+    """The elements (i, i + offset) of two axes, as a new last axis.
 
     >>> mg.tensor([[1, 2], [3, 4]]).diagonal()
     tensor([1, 4])
@@ -499,8 +499,8 @@ triu = _triangle(s.triu, "The upper triangle of the last two axes, with the diag
 
 @function
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Coordinate grids from vectors: grid i varies along axis i; with "xy" the first two axes are swapped. Raises
-    RuntimeError: no tensors, a tensor with more than one axis, mixed dtypes, or another indexing.
+    """Coordinate grids from vectors. Grid i varies along axis i; with "xy", the first two axes are swapped. Raises
+    RuntimeError for no tensors, a tensor with more than one axis, mixed dtypes, or another value of ``indexing``.
 
     >>> rows, columns = mg.meshgrid(mg.arange(2), mg.arange(3), indexing="ij")
     >>> rows
@@ -547,7 +547,7 @@ unsafe_chunk = chunk
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """Differences of adjacent elements along ``dim``, taken ``n`` times; a copy of only the input for n = 0.
+    """Differences between adjacent elements along ``dim``, taken ``n`` times. For n = 0, a copy of the input only.
 
     >>> mg.tensor([1, 4, 9]).diff()
     tensor([3, 5])
@@ -570,9 +570,9 @@ def diff(
 @function
 @rounded_once
 def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """Derivatives along axes (default: all) by central differences, one-sided of order ``edge_order`` at the ends.
-    ``spacing``: the distance between adjacent points, 1 if None; one per axis; or each axis's coordinates. Raises
-    RuntimeError: an axis of ``edge_order`` elements or fewer, another order, or spacings for other axes."""
+    """Derivatives along axes (by default all) by central differences, one-sided of order ``edge_order`` at the ends.
+    ``spacing`` is the distance between points (by default 1), one distance per axis, or the coordinates along each
+    axis. Raises RuntimeError for an axis of at most ``edge_order`` elements, another order, or mismatched spacings."""
     n = input.array.ndim
     places = [axis(d, n) for d in (range(n) if dim is None else sizes((dim,)))]
     if len(set(places)) < len(places):
@@ -589,7 +589,7 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
 
 
 def _grads(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
-    """The derivatives along an axis, for equally spaced points, or points at given coordinates."""
+    """The derivatives along an axis, for points at equal distances or at given coordinates."""
     count, column = x.array.shape[place], [1] * x.array.ndim
     column[place] = -1
     x = x if kind_of(x.array) in "fc" else x.to(get_default_dtype())
@@ -616,7 +616,7 @@ def _grads(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
 
 @method
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices over the axes ``dim1`` and ``dim2``, with the last axis as their diagonals."""
+    """Matrices in the axes ``dim1`` and ``dim2``, with the input's last axis as their diagonals."""
     n, shape = input.array.ndim + 1, list(input.array.shape[:-1])
     first, second = _two_axes(dim1, dim2, n)
     size = input.array.shape[-1] + abs(offset)
@@ -627,7 +627,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @method
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A matrix with a vector as its diagonal; for a matrix, its diagonal.
+    """A matrix with a vector as its diagonal, or the diagonal of a matrix.
 
     >>> mg.diag(mg.tensor([1, 2]))
     tensor([[1, 0],
@@ -658,7 +658,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @method
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """The tensor rotated ``k`` times by 90 degrees, from the first of the axes towards the second."""
+    """The tensor rotated ``k`` times by 90 degrees, from the first axis in ``dims`` towards the second."""
     if len(dims) != 2:
         raise RuntimeError(f"rot90: expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.array.ndim < 2:
@@ -677,7 +677,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 @method
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces whose lengths differ by at most one, or pieces delimited by the indices."""
+    """Pieces whose lengths differ by at most one, or pieces that begin at the given indices."""
     if not input.array.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     place, parts = axis(dim, input.array.ndim), raw(indices_or_sections)
@@ -694,7 +694,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 
 
 def _split_along(name: str, place: int, least: int, where: str) -> Callable[..., tuple[Tensor, ...]]:
-    """``tensor_split`` along an axis; equal pieces must be exactly equal."""
+    """``tensor_split`` along one axis, where all pieces must have exactly the same length."""
 
     def split(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
         parts, n = indices_or_sections, input.array.ndim
@@ -713,7 +713,7 @@ vsplit, dsplit = _split_along("vsplit", 0, 2, "axis 0"), _split_along("dsplit", 
 
 
 def _at_least(n: int, lift: Callable[[Tensor], Tensor], doc: str) -> Callable[..., Any]:
-    """A function of one tensor, of several, or of a sequence of them, that gives them at least ``n`` axes."""
+    """A function that gives tensors, passed separately or as a sequence, at least ``n`` axes."""
 
     def at_least(*tensors: Any) -> Any:
         if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
@@ -735,7 +735,7 @@ row_stack = vstack
 
 @function
 def block_diag(*tensors: Tensor) -> Tensor:
-    """A matrix with these matrices along its diagonal, zeros elsewhere."""
+    """A matrix with these matrices along its diagonal and zeros elsewhere."""
     listed = [atleast_2d(t) for t in _together(tensors, "block_diag")]
     width, left, rows = sum(t.array.shape[1] for t in listed), 0, []
     for block in listed:
@@ -759,14 +759,14 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     size = input.array.size
     count = math.comb(size + r - 1 if with_replacement and size else size, r)
-    places = np.empty((count, r), np.int64)  # first, as its MemoryError comes before the tuples fill the memory
+    places = np.empty((count, r), np.int64)  # first, so that MemoryError is raised before the tuples fill the memory
     places[:] = np.array(list(choose(range(size), r)), np.int64).reshape(count, r)
     return input[wrap(places)]
 
 
 @method(free=False)
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows of ``size`` elements along an axis, at every ``step``, as a new last axis (a copy, not a view)."""
+    """Windows of ``size`` elements along an axis, one every ``step``, as a new last axis (a copy, not a view)."""
     place, scalar = axis(dimension, input.array.ndim), not input.array.ndim
     input = reshape(input, 1) if scalar else input
     if size < 0:
@@ -781,16 +781,16 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 @method(in_place=reshaping)
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """Elements of the tensor's whole memory by sizes and strides, in elements: a view if a CPU tensor covers all of its
-    memory, in order, else a copy. Gradients flow only to elements of the tensor; after a change in place, none do.
-    ``storage_offset``: the start in that memory; by default the tensor's start. Raises RuntimeError: elements would be
-    outside the memory, or elements of the tensor share memory."""
+    """Elements of the tensor's whole memory, selected by sizes and strides (in elements). The result is a view if a CPU
+    tensor covers all of its memory in order, else a copy. Gradients flow only to elements of the tensor, and not at all
+    after an in-place change. ``storage_offset`` is the start in that memory (by default the tensor's start). Raises
+    RuntimeError if elements would be outside the memory, or elements of the tensor share memory."""
     place = _in_memory(input, size, stride, storage_offset)
     return apply(joining_ops.as_strided, (input, *place))
 
 
 def _in_memory(input: Tensor, size: Any, stride: Any, offset: int | None) -> tuple[Any, ...]:
-    """Sizes, strides and the start of elements in a tensor's memory, checked."""
+    """The checked sizes, strides and start of elements in a tensor's memory."""
     shape, steps = sizes((tuple(size),)), sizes((tuple(stride),))
     start, length = joining_ops.place_in_memory(input.array)
     start = start if offset is None else int(offset)
@@ -811,8 +811,8 @@ def _in_memory(input: Tensor, size: Any, stride: Any, offset: int | None) -> tup
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """A copy with the elements that ``as_strided`` selects set to ``src``. Raises RuntimeError: the input is not
-    contiguous, or part of larger memory; ``src`` does not have shape ``size``; two elements would share memory."""
+    """A copy with the elements that ``as_strided`` selects set to ``src``. Raises RuntimeError if the input is not
+    contiguous or is part of larger memory, ``src`` does not have shape ``size``, or two elements would share memory."""
     shape, steps, start = _in_memory(input, size, stride, storage_offset)
     if not input.array.flags.c_contiguous or joining_ops.place_in_memory(input.array)[1] != input.array.size:
         raise RuntimeError("as_strided_scatter: the tensor must fill its memory in order: call .clone() first")
@@ -827,7 +827,7 @@ def as_strided_scatter(
 
 @function
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape that shapes broadcast to."""
+    """The common shape to which these shapes broadcast."""
     shape = common_shape(*((n,) if isinstance(n, int) else tuple(n) for n in shapes))
     size: tuple[int, ...] = wrap(np.broadcast_to(np.float32(0), shape)).shape  # a Size
     return size
@@ -835,7 +835,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 @method(free=False)
 def sum_to_size(input: Tensor, *lengths: Any, size: Any = None) -> Tensor:
-    """The sum over the axes along which ``size`` would be broadcast to the tensor's shape."""
+    """The tensor summed over the axes along which ``size`` would be broadcast to its shape."""
     shape, full = sizes(lengths if size is None else size), input.array.shape
     try:
         fits = np.broadcast_shapes(shape, full) == full
@@ -848,7 +848,7 @@ def sum_to_size(input: Tensor, *lengths: Any, size: Any = None) -> Tensor:
 
 @method
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy with the slice ``index`` of an axis set to ``src``."""
+    """A copy with the slice at ``index`` along an axis set to ``src``."""
     return _with(input, src, lambda x: select(x, dim, index))
 
 
@@ -856,7 +856,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """A copy with the slice ``start:end:step`` of an axis set to ``src``."""
+    """A copy with the slice ``start:end:step`` along an axis set to ``src``."""
     lead = (slice(None),) * axis(dim, input.array.ndim)
     return _with(input, src, lambda x: x[(*lead, slice(start, end, step))])
 
@@ -877,7 +877,7 @@ def mT(input: Tensor) -> Tensor:
 
 @attribute
 def H(input: Tensor) -> Tensor:
-    """The conjugate transpose of a matrix. Raises RuntimeError: the number of axes is not 0 or 2."""
+    """The conjugate transpose of a matrix. Raises RuntimeError unless the tensor has 0 or 2 axes."""
     if input.array.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices. Got {input.ndim}-D tensor.")
     return mT(input).conj() if input.array.ndim else input.conj()

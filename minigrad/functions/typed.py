@@ -1,4 +1,4 @@
-"""PyTorch's old typed constructors: ``LongTensor(2, 3)`` takes sizes, ``LongTensor([2, 3])`` takes values."""
+"""PyTorch's old typed constructors, called with sizes (``LongTensor(2, 3)``) or values (``LongTensor([2, 3])``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .define import Places, function
 
 
 class TensorType(type):
-    """A dtype on a device type ("cpu", "cuda"), as a type: it creates tensors, and ``isinstance`` recognizes them."""
+    """A type for a dtype on a device type ("cpu", "cuda"). It creates tensors, and ``isinstance`` recognizes them."""
 
     dtype: dt.DType
     device_type: str
@@ -63,7 +63,7 @@ cuda = SimpleNamespace(**_types("cuda"))  # for the table of aliases
 
 
 def find(name: Any) -> Any:
-    """The type with a PyTorch name such as "torch.cuda.FloatTensor" (or a type itself); None for any other name."""
+    """The type with a PyTorch name such as "torch.cuda.FloatTensor" (or a type itself), or None for any other name."""
     if isinstance(name, TensorType):
         return name
     parts = str(name).split(".") if isinstance(name, str) else []
@@ -78,7 +78,7 @@ def type_of(tensor: Any) -> Any:
 
 @function
 def typename(obj: Any) -> str:
-    """PyTorch's name for a tensor's type, "torch.FloatTensor"; for any other object, its type's module and name."""
+    """PyTorch's name for a tensor's type ("torch.FloatTensor"), or the module and name of any other object's type."""
     if isinstance(obj, Variable):
         return str(type_of(obj))
     item: Any = obj if hasattr(obj, "__qualname__") else type(obj)
@@ -88,7 +88,7 @@ def typename(obj: Any) -> str:
 
 @function
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default type of new tensors to a floating-point type, or the name of one. Raises TypeError: any other."""
+    """Set the default type of new tensors, by type or name. Raises TypeError unless it is a floating-point type."""
     kind = find(t)
     if kind is None:
         raise TypeError(f"invalid type object: {t!r} is not a tensor type")

@@ -1,4 +1,4 @@
-"""Activations: GELU, which has a kernel, and rarely used ones (others are in ``elementwise``); dropout."""
+"""Activation functions: GELU, which has a kernel, and rare ones (others are in ``elementwise``). Also dropout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .op import bare, op
     promote="float",
 )
 def gelu(x: Array, approximate: str = "none") -> Array:
-    """x Φ(x), Φ the normal distribution function (Hendrycks and Gimpel 2016), exact or by its tanh formula"""
+    """x Φ(x), where Φ is the normal CDF (Hendrycks and Gimpel 2016), computed exactly or by the tanh formula"""
     return x * _normal_cdf(x, approximate)
 
 
@@ -30,7 +30,7 @@ def _normal_cdf(x: Array, approximate: str) -> Array:
 
 
 def _twice_inner(x: Array) -> Array:
-    """2u, as (1 + tanh u) / 2 is σ(2u), which stays precise where tanh u is near -1."""
+    """2u, since (1 + tanh u) / 2 is σ(2u), which stays precise where tanh u is near -1."""
     return 2 * _ROOT * (x + 0.044715 * (x * x * x))
 
 
@@ -53,7 +53,7 @@ _ROOT = math.sqrt(2 / math.pi)
     promote="float",
 )
 def scaled_elu(x: Array, alpha: float, scale: float, input_scale: float) -> Array:
-    """scale · (x for x > 0, else α (exp(input_scale · x) - 1)): SELU and CELU in one"""
+    """scale · (x for x > 0, else α (exp(input_scale · x) - 1)): covers SELU and CELU"""
     m = xp(x)
     return m.where(x > 0, x * scale, (alpha * scale) * m.expm1(m.minimum(x, 0) * input_scale))
 
@@ -70,7 +70,7 @@ def mish(x: Array) -> Array:
 
 @op("dx = g where low < x < high, else 0", x=lambda g, x, low, high: where((x <= low) | (x >= high), 0.0, g))
 def hardtanh(x: Array, low: float = -1.0, high: float = 1.0) -> Array:
-    """x clamped to [low, high]; the gradient is also 0 at the ends, where clamp's is 1"""
+    """x clamped to [low, high]; the gradient is 0 at the bounds, where that of clamp is 1"""
     m = xp(x)
     return m.minimum(m.maximum(x, low), high)
 
@@ -125,7 +125,7 @@ def prelu(x: Array, weight: Array) -> Array:
 
 @op("dx = g · keep · scale", x=lambda g, keep, scale: dropout(g, keep, scale))
 def dropout(x: Array, keep: Array, scale: float) -> Array:
-    """x · scale where ``keep`` is True, elsewhere 0 with the sign of x; scale = 1/(1 - p) (Srivastava et al. 2014)"""
+    """x · scale where ``keep`` is True, else 0 with the sign of x; scale = 1/(1 - p) (Srivastava et al. 2014)"""
     m, mask = xp(x), keep.array() if isinstance(keep, Draw) else keep
     zero = x.dtype.type(0) if x.dtype.kind == "c" else m.copysign(x.dtype.type(0), x)
     return m.where(mask, x * x.dtype.type(scale), zero)

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention, and rotary positions."""
+"""Scaled dot-product attention and rotary position embeddings."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def scaled_dot_product_attention(
 ) -> Array:
     """softmax(scale · q kᵀ + mask) v (Vaswani et al. 2017, equation 1)
 
-    query (B, H, T, D), key (B, H, S, D), value (B, H, S, Dv) -> (B, H, T, Dv). A bool mask (broadcastable to
-    (B, H, T, S)) is True where attention is allowed; a float mask is added. ``keep`` is dropout's draw over
-    (B, H, T, S). A query that may attend to nothing gets zeros."""
+    query (B, H, T, D), key (B, H, S, D), value (B, H, S, Dv) -> (B, H, T, Dv). A bool mask (broadcastable to (B, H, T,
+    S)) is True where attention is allowed; a float mask is added. ``keep`` is the dropout draw over (B, H, T, S). A
+    query that may not attend to any key gets zeros."""
     out = matmul(dropped(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), value)
-    by_rows = transpose(out, 1, 2)  # the next layer needs it as (B, T, H, Dv) in memory
+    by_rows = transpose(out, 1, 2)  # the next layer needs the memory order (B, T, H, Dv)
     return transpose(xp(out).ascontiguousarray(by_rows), 1, 2)
 
 
@@ -62,12 +62,12 @@ def attention_scores(query: Array, key: Array, mask: Array, is_causal: bool, sca
 
 
 def causal_mask(scores: Array) -> Array:
-    """(T, S) bools: query i may see the keys up to i."""
+    """(T, S) bools: query i may attend to the keys up to i."""
     return xp(bare(scores)).tri(scores.shape[-2], scores.shape[-1], dtype=bool)
 
 
 def dropped(x: Array, keep: Array, dropout_p: float) -> Array:
-    """P after dropout; ``keep`` is its draw, None without dropout."""
+    """P after dropout. ``keep`` is the dropout draw, or None without dropout."""
     return x if keep is None else dropout(x, keep, 1 / (1 - dropout_p) if dropout_p < 1 else 0.0)
 
 
@@ -77,7 +77,7 @@ def _weights(arguments: Arguments) -> Array:
 
 
 def _score_grad(g: Array, out: Array, arguments: Arguments) -> Array:
-    """dS = P (dP − Σ P dP), where dP = g vᵀ and Σ P dP over the keys is Σ g y over the width of the values."""
+    """dS = P (dP − Σ P dP), where dP = g vᵀ, and Σ P dP over the keys equals Σ g y over the width of the values."""
     _, _, value, _, keep, _, _, dropout_p = arguments
     grad = dropped(matmul(g, transpose(value, -1, -2)), keep, dropout_p)
     return arguments.once(_weights) * (grad - sum_over(g * out, -1, True))
@@ -87,15 +87,15 @@ def _score_grad(g: Array, out: Array, arguments: Arguments) -> Array:
 def rotate(x: Array, turns: Array, back: bool = False) -> Array:
     """Each row with its pairs of elements 2i and 2i+1 rotated, (a + bi) · e^(iθ) (Su et al. 2021, equation 15)
 
-    x (..., T, D); ``turns`` (T, D/2, 2) has cos θ and sin θ. ``back``: by -θ."""
+    x (..., T, D); ``turns`` (T, D/2, 2) contains cos θ and sin θ. ``back`` rotates by -θ."""
     phases = _as_complex(turns, x)[..., 0]
     pairs = _as_complex(x, x)
-    out = pairs * (phases.conj() if back else phases)  # as complex numbers: one pass over memory instead of six
+    out = pairs * (phases.conj() if back else phases)  # complex numbers take one pass over memory instead of six
     return out.view(out.real.dtype).astype(x.dtype, copy=False)
 
 
 def _as_complex(x: Array, like: Array) -> Any:
-    """(..., D) -> (..., D/2): complex128 for float64, complex64 for all others."""
+    """(..., D) -> (..., D/2): complex128 for float64, complex64 for other dtypes."""
     m = xp(x)
     x = x.astype("float64" if like.dtype.name == "float64" else "float32", copy=False)
     if x.strides[-1] != x.itemsize or not x.size:

@@ -1,10 +1,10 @@
-"""Complex numbers: a pair of reals as one number, and the ops that support them.
+"""Complex numbers: conversion from and to pairs of reals, and the ops that support complex numbers.
 
-The gradient of a real loss for a complex z = a + bi is ∂L/∂a + i ∂L/∂b, PyTorch's convention. For a holomorphic f it
-is g · conj(f'). So no op has separate rules for complex numbers: if a rule R returns g times the derivative,
-conj(R(conj(g))) is g times its conjugate, however R computes it. ``for_complex`` returns the op for complex
-operands. Ops that only arrange or add elements stay unchanged; a holomorphic op gets a copy whose rules are wrapped in
-these two conjugations; and a few are replaced by another op. The rest raise an error for complex operands.
+The gradient of a real loss for a complex z = a + bi is ∂L/∂a + i ∂L/∂b (PyTorch's convention). For a holomorphic f, it
+is g · conj(f'). So ops need no separate rules for complex numbers: if a rule R returns g times the derivative,
+conj(R(conj(g))) is g times its conjugate, however R computes it. ``for_complex`` returns the op for complex operands.
+Ops that only arrange or add elements stay unchanged. A holomorphic op gets a copy whose rules are wrapped in these two
+conjugations, and a few ops are replaced with another op. The rest raise an error for complex operands.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def view_as_real(x: Array) -> Array:
 
 
 def as_complex(g: Array) -> Array:
-    """``view_as_complex`` of any real array, with a copy if necessary."""
+    """``view_as_complex`` for any real array, with a copy if necessary."""
     return complex(g[..., 0], g[..., 1])
 
 
@@ -44,7 +44,7 @@ def as_complex(g: Array) -> Array:
 def complex(real: Array, imag: Array) -> Array:
     """real + i imag"""
     out = xp(real).empty(np.broadcast_shapes(real.shape, imag.shape), _COMPLEX[real.dtype.name])
-    out.real[...], out.imag[...] = real, imag  # i times an infinity would have the real part NaN
+    out.real[...], out.imag[...] = real, imag  # i times infinity would have a real part of NaN
     return out
 
 
@@ -98,8 +98,8 @@ def _of(module: Any) -> list[Op]:
     return [value for value in vars(module).values() if isinstance(value, Op)]
 
 
-# Ops that stay unchanged: they arrange, add or compare elements, or their rules are meant for complex numbers. Files
-# that few programs load (convolution, fourier, decompositions) add their ops to ``IN_PLACE_OF``.
+# Ops that stay unchanged: they arrange, add or compare elements, or their rules support complex numbers. Files that few
+# programs load (convolution, fourier, decompositions) add their ops to ``IN_PLACE_OF``.
 _THEMSELVES = (
     *_of(shape),
     *_of(joining),
@@ -118,7 +118,7 @@ IN_PLACE_OF: dict[Op, Op] = {op: op for op in _THEMSELVES} | {elementwise.abs: m
 
 
 def for_complex(op: Op) -> Op | None:
-    """The op that computes the same for complex numbers, perhaps ``op`` itself; None if it is not defined for them."""
+    """The equivalent op for complex numbers, possibly ``op`` itself, or None if it is not defined for them."""
     other = IN_PLACE_OF.get(op)
     if other is None and op.holomorphic:
         other = Op(op.forward, promote=op.promote, view=op.view, holomorphic=True)
@@ -130,7 +130,7 @@ def for_complex(op: Op) -> Op | None:
 
 
 def _adjoint(rule: Rule) -> Rule:
-    """conj(R(conj(g))) of a rule R."""
+    """The rule conj(R(conj(g))) for a rule R."""
 
     @wraps(rule)
     def adjoint(g: Any, *values: Any) -> Any:

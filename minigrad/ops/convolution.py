@@ -1,8 +1,8 @@
-"""Convolution, pooling, resampling. A convolution unrolls its windows into columns, and becomes one matrix product.
+"""Convolution, pooling and resampling. A convolution unrolls its windows into columns to become one matrix product.
 
-Arrays are (N, C, *lengths) with any number of spatial axes. ``Window`` defines the kernel's places; ``columns``
-(im2col) copies the elements under it, ``overlay`` (col2im) adds them back: each is the other's gradient. The
-products ``convolve``, ``convolve_back`` (transposed convolution) and ``convolve_weight`` are each other's gradients.
+Arrays are (N, C, *lengths) with any number of spatial axes. ``Window`` defines the kernel's places. ``columns``
+(im2col) copies the elements under the kernel, and ``overlay`` (col2im) adds them back, so each is the other's gradient.
+The products ``convolve``, ``convolve_back`` (transposed convolution) and ``convolve_weight`` are likewise related.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .reduction import first_of, sum as sum_over
 
 
 def padded(x: Array, window: Window, value: float = 0) -> Array:
-    """x with the window's padding."""
+    """x padded as the window requires."""
     if not any(map(any, window.padding)):
         return x
     lengths = x.shape[2:]
@@ -159,14 +159,14 @@ def largest_cells(x: Array, window: Window) -> Array:
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     wide = padded(x, window, least)
     best = m.full((*x.shape[:2], *places), least, x.dtype)
-    winner = m.zeros(best.shape, np.int32)  # the number of the window's largest element so far, from 1
+    winner = m.zeros(best.shape, np.int32)  # the number, from 1, of the window's largest element so far
     steps = [0]  # from the first element to each, in cells
     for number, (index, at) in enumerate(window.taps(places), 1):
         steps.append(_cell(x.shape[2:], [i * d for i, d in zip(index, window.dilation, strict=True)]))
         values = m.ascontiguousarray(wide[(..., *at)])
         better = (values > best) | (values != values)
         best = m.maximum(best, values)
-        winner = m.maximum(winner, better * np.int32(number))  # faster than where: no branches
+        winner = m.maximum(winner, better * np.int32(number))  # faster than where, as it has no branches
     starts = [m.arange(p) * s - b for p, s, (b, _) in zip(places, window.stride, window.padding, strict=True)]
     firsts = [m.maximum(start, start % d) for start, d in zip(starts, window.dilation, strict=True)]
     cells = _grid(x.shape[2:], starts) + m.take(m.asarray(steps), winner)
@@ -174,7 +174,7 @@ def largest_cells(x: Array, window: Window) -> Array:
 
 
 def _cell(lengths: Ints, along: Any) -> Any:
-    """The flat index of a cell from its places along the axes; or of many cells, from arrays that broadcast."""
+    """The flat index of a cell from its places along the axes, or of many cells from arrays that broadcast."""
     cell: Any = 0
     for n, place in zip(lengths, along, strict=True):
         cell = cell * n + place
@@ -182,7 +182,7 @@ def _cell(lengths: Ints, along: Any) -> Any:
 
 
 def _grid(lengths: Ints, along: list[Array]) -> Array:
-    """The flat indices of the cells at all combinations of places along the axes."""
+    """The flat indices of cells at all combinations of places along the axes."""
     n = len(lengths)
     return _cell(lengths, [a.reshape((-1,) + (1,) * (n - i - 1)) for i, a in enumerate(along)])
 
@@ -224,7 +224,7 @@ def largest_cells_of_bins(x: Array, sizes: Ints) -> Array:
 
 
 def bin_of(i: int, length: int, bins: int) -> tuple[int, int]:
-    """The start and end of bin ``i`` of ``bins``; bins overlap unless the length is a multiple of ``bins``."""
+    """The start and end of bin ``i`` of ``bins``. Bins overlap unless the length is a multiple of ``bins``."""
     return i * length // bins, -((i + 1) * length // -bins)
 
 
@@ -232,7 +232,7 @@ def bin_of(i: int, length: int, bins: int) -> tuple[int, int]:
 def resample(x: Array, axis: int, taps: Taps) -> Array:
     """Σ weights x[indices] along an axis: (..., old, ...) -> (..., new, ...)"""
     m, shape = xp(x), (-1, *(1,) * (x.ndim - axis - 1))
-    if taps.indices.min(initial=0) < 0:  # -1 then means this last element
+    if taps.indices.min(initial=0) < 0:  # -1 then refers to this last element
         none = m.zeros((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.dtype)
         x = m.concatenate((x, none), axis=axis)
     total: Any = None

@@ -1,4 +1,4 @@
-"""Products along an axis, and cumulative sums and products."""
+"""Products along an axis, cumulative sums and cumulative products."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _wide(x: Array) -> Any:
 
 
 def _accumulated(run: Any, x: Array, dim: int) -> Array:
-    """Cumulative results; on the CPU in double precision and rounded once, as in PyTorch."""
+    """Cumulative results. On the CPU, they are computed in double precision and rounded once, as in PyTorch."""
     wider = {"f": np.float64, "F": np.complex128} if type(x) is np.ndarray else {}
     result = run(axis=dim, dtype=wider.get(x.dtype.char, _wide(x))).reshape(x.shape)
     return in_order(result if x.dtype.kind in "biu" else result.astype(x.dtype, copy=False))
@@ -39,7 +39,7 @@ def prod(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
 
 
 def _others(x: Array, dim: int | None) -> Array:
-    """For each element, the product of all the others (also correct if some are zero)."""
+    """For each element, the product of all other elements (correct even if some are zero)."""
     if dim is None:
         return reshape(_others(reshape(x, (-1,)), 0), x.shape)
     before = cumprod_exclusive(x, dim)
@@ -48,7 +48,7 @@ def _others(x: Array, dim: int | None) -> Array:
 
 
 def cumprod_exclusive(x: Array, dim: int) -> Array:
-    """Products of the elements before each one; a product with a zero is 0, even if others overflow."""
+    """Products of the elements before each one. A product with a zero is 0, even if other factors overflow."""
     n, axis = x.shape[dim], dim % len(x.shape)
     lead = (slice(None),) * axis
     first = getitem(x, (*lead, slice(0, 1)))
@@ -71,7 +71,7 @@ def cumprod(x: Array, dim: int) -> Array:
 
 
 def _cumprod_grad(g: Array, x: Array, dim: int) -> Array:
-    """Σₖ gₖ ∂outₖ/∂xᵢ, each derivative a product without xᵢ (correct at zeros; O(n²))."""
+    """Σₖ gₖ ∂outₖ/∂xᵢ, where each derivative is a product without xᵢ (correct at zeros; O(n²))."""
     axis = dim % len(x.shape)
     lead = (slice(None),) * axis
     n, columns = x.shape[axis], []

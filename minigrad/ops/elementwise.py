@@ -16,7 +16,7 @@ from .op import Rule, bare, expression, op
 
 
 def smooth(name: str, about: str, forward: Rule, formula: str, rule: Rule) -> Any:
-    """The op for a holomorphic function of one number."""
+    """An op for a holomorphic function of one number."""
     return expression(name, about, forward, formula, x=rule, promote="float", holomorphic=True)
 
 
@@ -38,7 +38,7 @@ def times(a: Array, b: Array) -> Array:
     return m.where(overflow, out.dtype.type(0), out)
 
 
-# The rule for b divides twice, as b * b could underflow.
+# The rule for b divides twice, since b * b could underflow.
 @op(
     "da = g / b; db = −g a / b²",
     a=lambda g, b: g / b,
@@ -52,14 +52,14 @@ def div(a: Array, b: Array) -> Array:
 
 
 def _check_divisor(a: Array, b: Array) -> None:
-    """Raise an error for integer division by 0 (only on the CPU: on a GPU it would have to wait)."""
+    """Raise an error for integer division by 0 (only on the CPU, as the check would have to wait for a GPU)."""
     array = _array_of(a, b)
     empty = any(getattr(v, "size", 1) == 0 for v in (a, b))
     if not empty and array.dtype.kind in "iu" and of(array).device_type == "cpu" and not xp(array).all(b):
         raise RuntimeError("ZeroDivisionError: an integer over 0")
 
 
-# CuPy's ⌊a / b⌋ is wrong if a / b rounds up or b is infinite, so there both ops use fmod, which is exact.
+# CuPy's ⌊a / b⌋ is wrong if a / b rounds up or b is infinite, so both ops use fmod there, which is exact.
 
 
 @op(promote="same")
@@ -75,7 +75,7 @@ def floor_divide(a: Array, b: Array) -> Array:
 
 
 def _remainder_grad(g: Array, a: Array, b: Array, out: Array) -> Array:
-    """-g ⌊a / b⌋, a constant: computed from the remainder if it is finite, else from the quotient."""
+    """-g ⌊a / b⌋ as a constant, computed from the remainder if that is finite, else from the quotient."""
     x, y, rest = bare(a), bare(b), bare(out)
     return -g * level(where(isfinite(rest), round((x - rest) / y), floor_divide(x, y)), a, b)
 
@@ -110,14 +110,14 @@ def fmod(a: Array, b: Array) -> Array:
 
 
 def _power_grad(g: Array, a: Array, b: Array, shape: tuple[int, ...]) -> Array:
-    """g b aᵇ⁻¹, and 0 where b = 0 (not 0 · inf)."""
+    """g b aᵇ⁻¹, but 0 where b = 0 (not 0 · inf)."""
     if isinstance(b, (int, float, complex)):
         return zeros_of(g, shape) if b == 0 else g * (a * 2 if b == 2 else b * pow(a, b - 1))
     return where(b == 0, 0.0, g * (b * pow(a, where(b == 0, 1.0, b - 1))))
 
 
 def _exponent_grad(g: Array, a: Array, b: Array, out: Array) -> Array:
-    """g aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there; NaN where a real power has no real value."""
+    """g aᵇ ln a, but 0 where a = 0 and b >= 0, as aᵇ is flat in b there, and NaN where a real power is not real."""
     if isinstance(a, (int, float, complex)):
         if not a:
             return where(b.real >= 0, 0.0, g * -math.inf)
@@ -142,14 +142,14 @@ def pow(a: Array, b: Array) -> Array:
     if array.dtype.kind == "c":
         return _complex_power(xp(array).asarray(a, array.dtype), b)
     if type(array) is np.ndarray and array.dtype.kind == "f" and np.ndim(b) == 0 and b == 0.5:
-        a = np.asarray(a, array.dtype)  # NumPy would take the root, which is NaN for -inf and -0 for -0
+        a = np.asarray(a, array.dtype)  # NumPy would compute the root, which is NaN for -inf and -0 for -0
         return np.where(a == -np.inf, array.dtype.type(np.inf), np.sqrt(a + 0))
     out = xp(array).power(a, b)
     return out.astype(bool) if array.dtype.kind == "b" else out
 
 
 def _complex_power(a: Array, b: Any) -> Array:
-    """exp(b ln a), rounded as in C's ``cpow`` and PyTorch; NumPy multiplies for integers b. 0⁰ is 1, as for reals."""
+    """exp(b ln a), rounded as in C's ``cpow`` and PyTorch. (NumPy multiplies for integers b.) 0⁰ is 1, as for reals."""
     m = xp(a)
     if isinstance(b, (int, float, complex)):
         if b in (-2, -1, -0.5):
@@ -160,7 +160,7 @@ def _complex_power(a: Array, b: Any) -> Array:
 
 
 def _array_of(*operands: Any) -> Any:
-    """The first operand that is an array (``2 - x`` and ``x - 2`` both have one)."""
+    """The first operand that is an array (in ``2 - x`` or ``x - 2``)."""
     return next((o for o in operands if hasattr(o, "dtype")), operands[0])
 
 
@@ -197,7 +197,7 @@ exp2 = smooth(
 )
 expm1 = smooth("expm1", "eˣ - 1, exact near 0", lambda x: xp(x).expm1(x), "dx = g eˣ", lambda g, x: g * exp(x))
 log = smooth("log", "ln x", lambda x: xp(x).log(x), "dx = g / x", lambda g, x: g / x)
-# The rule divides twice, as a GPU flushes the smallest x times ln 2 to 0.
+# The rule divides twice, since a GPU flushes the smallest x times ln 2 to 0.
 log2 = smooth("log2", "log₂ x", lambda x: xp(x).log2(x), "dx = g / x / ln 2", lambda g, x: g / x / math.log(2))
 
 
@@ -213,7 +213,7 @@ def xlogy(a: Array, b: Array) -> Array:
 
 
 def times_log(a: Any, b: Any, log: str) -> Array:
-    """a times a logarithm of b, 0 where a = 0 unless b is NaN; a or b may be a number."""
+    """a times a logarithm of b, or 0 where a = 0 unless b is NaN. Either a or b may be a number."""
     m = xp(a if hasattr(a, "dtype") else b)
     product = a * getattr(m, log)(m.asarray(b, getattr(a, "dtype", None) or b.dtype))
     return m.where((m.asarray(a) == 0) & ~m.isnan(m.asarray(b)), m.zeros_like(product), product)
@@ -223,7 +223,7 @@ log10 = smooth("log10", "log₁₀ x", lambda x: xp(x).log10(x), "dx = g / (x ln
 
 
 def _logit_grad(g: Array, x: Array) -> Array:
-    """NaN for real x outside [0, 1], where the logarithm is undefined."""
+    """The gradient of logit, which is NaN for real x outside [0, 1], where the logarithm is undefined."""
     if bare(x).dtype.kind != "c":
         x = where((x < 0) | (x > 1), math.nan, x)
     return g / x + g / (1 - x)
@@ -245,7 +245,7 @@ def log1p(x: Array) -> Array:
 
 
 def _complex_log1p(x: Array) -> Array:
-    """ln |1 + x|, from |1 + x|² − 1 if that is small, as NumPy rounds 1 + x first; and the angle."""
+    """ln |1 + x| (from |1 + x|² − 1 if that is small, since NumPy rounds 1 + x first) and the angle."""
     m, out = xp(x), xp(x).empty_like(x)
     a, b = x.real, x.imag
     more = a * (2 + a) + b * b
@@ -259,7 +259,7 @@ sin = smooth("sin", "sin x", lambda x: xp(x).sin(x), "dx = g cos x", lambda g, x
 cos = smooth("cos", "cos x", lambda x: xp(x).cos(x), "dx = −g sin x", lambda g, x: -g * sin(x))
 tan = smooth("tan", "tan x", lambda x: xp(x).tan(x), "dx = g (1 + y²)", lambda g, out: g * (1 + out * out))
 atan = smooth("atan", "arctan x", lambda x: xp(x).arctan(x), "dx = g / (1 + x²)", lambda g, x: g / (1 + x * x))
-# 1 - y² is 0 where y rounds to 1, and so is its derivative.
+# 1 - y² and its derivative are 0 where y rounds to 1.
 tanh = smooth("tanh", "tanh x", lambda x: xp(x).tanh(x), "dx = g / cosh² x", lambda g, x: g * tanh_grad(x))
 
 
@@ -306,7 +306,7 @@ def erf(x: Array) -> Array:
 
 @op("dx = −g · 2/√π · exp(−x²)", x=lambda g, x: g * (exp(-(x * x)) * (-2 / math.sqrt(math.pi))), promote="float")
 def erfc(x: Array) -> Array:
-    """1 - erf x, precise where that is tiny"""
+    """1 - erf x, precise even where that is tiny"""
     return complementary_error_function(x)
 
 
@@ -327,7 +327,7 @@ def relu(x: Array) -> Array:
 def sigmoid(x: Array) -> Array:
     """1 / (1 + e⁻ˣ), computed as eˣ far below 0, where e⁻ˣ overflows"""
     m = xp(x)
-    if x.dtype.kind == "c":  # 1 / inf is NaN there
+    if x.dtype.kind == "c":  # 1 / inf is NaN for complex numbers
         power = m.exp(m.where(m.real(x) < 0, x, -x))
         return m.where(m.real(x) < 0, power, 1) / (1 + power)
     near, far = 1 / (1 + m.exp(-x)), x < -80
@@ -397,13 +397,13 @@ trunc = expression(
 
 @op("dx = g where the mask holds, else 0", x=lambda g, mask: only(g, mask))
 def only(x: Array, mask: Array) -> Array:
-    """x where the mask is True, 0 elsewhere, whatever x is there. Gradient rules use it, as an infinite gradient times
-    a mask is NaN where the mask is 0"""
+    """x where the mask is True, else 0, whatever x is there. Gradient rules use it because an infinite gradient times a
+    mask is NaN where the mask is 0"""
     return where_holds(x, mask)
 
 
 def flow(g: Array, derivative: Array) -> Array:
-    """g · derivative, but 0 where the derivative is 0 and g infinite or NaN; differentiated like the product."""
+    """g · derivative, but 0 where the derivative is 0 and g is infinite or NaN. Differentiated like the product."""
     return only(g, (derivative != 0) | isfinite(g)) * derivative
 
 
@@ -456,7 +456,7 @@ def clamp(x: Array, min: Array = None, max: Array = None) -> Array:
 def where(condition: Array, a: Array, b: Array) -> Array:
     """a where the condition is True, b elsewhere"""
     m = xp(condition)
-    if type(a) is float and type(b) is float:  # two constants: factors in rules, which must not widen the dtype
+    if type(a) is float and type(b) is float:  # two constants are factors in rules, which must not widen the dtype
         a, b = m.float32(a), m.float32(b)
     return m.where(condition, a, b)
 
@@ -515,13 +515,13 @@ def atan2(a: Array, b: Array) -> Array:
 
 
 def _over_square(x: Array, a: Array, b: Array) -> Array:
-    """x / (a² + b²), 0 at the origin and at infinity; the squares may overflow or underflow."""
+    """x / (a² + b²), or 0 at the origin and at infinity. The squares may overflow or underflow."""
     radius = _inf_of_0(hypot(a, b))
     return where(isinf(radius), 0.0, x) / radius / radius
 
 
 def _inf_of_0(x: Array) -> Array:
-    """x with inf in place of 0: a divisor for which 0 / 0 becomes 0, also in higher derivatives."""
+    """x with inf in place of 0, as a divisor for which 0 / 0 becomes 0, even in higher derivatives."""
     return where(x == 0, math.inf, x)
 
 
@@ -571,7 +571,7 @@ def hypot(a: Array, b: Array) -> Array:
 
 
 def _cosine(a: Array, b: Array, length: Array) -> Array:
-    """a / the length of (a, b); an infinite a or b counts as 1, and next to it a finite one as 0."""
+    """a / the length of (a, b). An infinite a or b counts as 1, and a finite one next to it as 0."""
     if holds(isinf(bare(length))):
         endless = isinf(a) | isinf(b)
         a, b = (where(endless, where(isinf(v), sign(v), 0.0), v) for v in (a, b))
@@ -593,14 +593,14 @@ def logaddexp(a: Array, b: Array) -> Array:
 
 
 def _share_of_sum(a: Array, b: Array, out: Array) -> Array:
-    """eᵃ / (eᵃ + eᵇ), also for infinite a and b; equal ones get equal shares."""
+    """eᵃ / (eᵃ + eᵇ), even for infinite a and b. Equal operands get equal shares."""
     if bare(out).dtype.kind == "c":  # a complex sigmoid would overflow
         return exp(a - out)
     return sigmoid(where((a == b) & ~isfinite(a), 0.0, a - b))
 
 
 def log_of_sum(a: Array, b: Array) -> Array:
-    """ln(eᵃ + eᵇ) of complex a and b, with the one with the larger real part factored out."""
+    """ln(eᵃ + eᵇ) for complex a and b. The operand with the larger real part is factored out."""
     m = xp(_array_of(a, b))
     swap = m.real(a) < m.real(b)
     top, low = m.where(swap, b, a), m.where(swap, a, b)
@@ -609,7 +609,7 @@ def log_of_sum(a: Array, b: Array) -> Array:
 
 @op("dx = g", x=lambda g: g)
 def clone(x: Array, order: Sequence[int] | None = None) -> Array:
-    """A copy, with its axes in memory in this order, by default the order of x"""
+    """A copy whose axes have this order in memory, by default the order of x"""
     if order is None and x.flags.c_contiguous:
         return x.copy()
     return in_order(x, memory_order(x) if order is None else order)
@@ -631,7 +631,7 @@ def moved(x: Array, device: Device, source: Device) -> Array:
 
 
 def wide(x: Array) -> Array:
-    """Convert 16-bit numbers to float32; anything else stays unchanged."""
+    """Convert 16-bit numbers to float32. Anything else stays unchanged."""
     return cast(x, np.float32) if bare(x).dtype.itemsize == 2 and bare(x).dtype.kind in "fV" else x
 
 
@@ -662,7 +662,7 @@ bitwise_not = expression("bitwise_not", "~x, bit by bit (logical not of bools)",
 
 
 def _truth(x: Array) -> Array:
-    """An operand for the logical functions: CuPy's do not support complex numbers."""
+    """An operand for the logical functions, which do not support complex numbers in CuPy."""
     return x != 0 if hasattr(x, "dtype") and x.dtype.kind == "c" else x
 
 

@@ -1,11 +1,11 @@
-"""Half precision: 16-bit numbers take half the memory, and ops compute with them in float32.
+"""Half precision: 16-bit numbers take half the memory, but ops compute in float32.
 
 float16 has 11 bits of precision and a maximum of 65504 (IEEE 754); bfloat16 has 8 bits and the range of float32 (Wang
-and Kanwar 2019). Ops do not handle them: a call with a 16-bit operand (``autograd/calls.py``) converts the operands to
-float32, and rounds the results, like PyTorch's CPU kernels. Conversions are recorded like any op, and a 16-bit gradient
-is rounded when it leaves the op. This file defines which ops need no conversion, and which operands are rounded first.
-On a GPU, matrix products need none, as tensor cores read 16 bits and accumulate in float32; neither do some kernels,
-which compute in float32.
+and Kanwar 2019). Ops do not handle 16-bit numbers themselves. A call with a 16-bit operand (``autograd/calls.py``)
+converts the operands to float32 and rounds the results, like PyTorch's CPU kernels. Conversions are recorded like any
+op, and a 16-bit gradient is rounded when it leaves the op. This file defines which ops need no conversion, and which
+operands are rounded first. On a GPU, matrix products need no conversion, as tensor cores read 16 bits and accumulate in
+float32. Some kernels that compute in float32 do not need it either.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _COMPARING = frozenset((elementwise.eq, elementwise.ne, elementwise.lt, elementw
 _KEEPING = frozenset((elementwise.eq, elementwise.ne, elementwise.isnan, elementwise.where, indexing.getitem))
 _KEEPING |= {indexing.index_select, indexing.put, joining.concatenate, joining.pad, joining.repeat, joining.stack}
 _SCALING = frozenset((elementwise.mul, elementwise.div))
-# In float16, these ops and their rules give bitwise equal results; selecting ops are absent, as their rules are sums.
+# In float16, these ops and their rules are as exact as in float32. Selecting ops are absent, as their rules are sums.
 _EXACT = _COMPARING | {elementwise.add, elementwise.sub, elementwise.neg, elementwise.abs, elementwise.sign}
 _EXACT |= {elementwise.floor, elementwise.ceil, elementwise.trunc, elementwise.maximum, elementwise.minimum}
 _EXACT |= {elementwise.clamp, elementwise.relu, elementwise.where, elementwise.nextafter, elementwise.nan_to_num}
@@ -29,7 +29,7 @@ _EXACT |= {elementwise.isnan, elementwise.isinf, elementwise.isfinite, indexing.
 _EXACT |= {indexing.nonzero, joining.concatenate, joining.pad, joining.stack}
 _SELECTING = frozenset((indexing.getitem, indexing.index_select, indexing.gather, indexing.embedding, joining.repeat))
 _MULTIPLYING = frozenset((linear.matmul, linear.linear, linear.einsum_pair))
-_CONVOLVING = frozenset(("convolve", "convolve_back"))  # in a file that few programs load
+_CONVOLVING = frozenset(("convolve", "convolve_back"))  # defined in a file that few programs load
 _FUSED = frozenset(("cross_entropy", "dropout", "gelu", "layer_norm", "log_softmax", "relu"))
 _FUSED |= {"relu_dropout", "rms_norm", "rotate", "scaled_dot_product_attention", "softmax"}
 
@@ -40,7 +40,7 @@ def is_half(dtype: Any) -> bool:
 
 
 def does_without(op: Op, args: tuple[Any, ...], is_recorded: bool) -> bool:
-    """Whether an op needs no conversion of 16-bit numbers: it only moves them, or computes in float32 itself."""
+    """Whether an op needs no conversion of 16-bit numbers because it only moves them, or computes in float32 itself."""
     if moves(op, args):
         return True
     arrays = [a.array for a in args if isinstance(a, Traced)]
@@ -62,22 +62,22 @@ def does_without(op: Op, args: tuple[Any, ...], is_recorded: bool) -> bool:
 
 
 def moves(op: Op, args: tuple[Any, ...]) -> bool:
-    """Whether an op and its rules only move or convert elements: views, copies, conversions."""
+    """Whether an op and its rules only move or convert elements (views, copies, conversions)."""
     return op in _MOVING or (op.view and (op is not indexing.getitem or indexing.is_basic(args[1])))
 
 
 def keeps(op: Op, args: tuple[Any, ...]) -> bool:
-    """Whether an op supports numbers of 8 or 4 bits, which are only stored: it moves or compares them."""
+    """Whether an op supports 8-bit or 4-bit numbers, which are only stored, because it moves or compares them."""
     return op in _KEEPING or moves(op, args)
 
 
 def unites(op: Op) -> bool:
-    """Whether an op needs operands of one dtype, because it promotes or compares them."""
+    """Whether an op needs operands of a common dtype because it promotes or compares them."""
     return bool(op.promote) or op in _COMPARING
 
 
 def rounds(op: Op, position: int, is_number: bool) -> bool:
-    """Whether an op that ``unites`` first rounds a number or a 0-d tensor; factors and divisors are not rounded."""
+    """Whether an op that ``unites`` rounds a number or a 0-d tensor first. Factors and divisors are not rounded."""
     if op in _SCALING:
         return not is_number and position == 0
     return not is_number or op.params == ("a", "b")

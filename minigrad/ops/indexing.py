@@ -1,4 +1,4 @@
-"""Reading elements by index or mask, and writing them."""
+"""Reading and writing elements by index or mask."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .shape import Shape, reshape
 
 
 def is_basic(index: tuple[Any, ...]) -> bool:
-    """Whether an index certainly selects each element at most once: numbers, slices, None, ellipsis."""
+    """Whether an index is basic (numbers, slices, None, ellipsis) and so selects each element at most once."""
     return _BASIC.issuperset(map(type, index)) or not any(hasattr(i, "dtype") or isinstance(i, list) for i in index)
 
 
@@ -25,12 +25,12 @@ _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
 def _copy(x: Array) -> Array:
-    """A writable copy: an array even for a NumPy scalar, in an order that ``reshape`` can view."""
+    """A writable copy (an array even for a NumPy scalar) in an order that ``reshape`` can view."""
     return xp(x).array(x, order="C")
 
 
 def _add_at(out: Array, index: Any, values: Array) -> None:
-    """out[index] += values, where repeated indices accumulate; for bools, their count."""
+    """out[index] += values, where repeated indices accumulate. For bools, adds their count."""
     add = xp(out).add.at
     if out.dtype.kind == "b":
         count = out.astype(np.int32)
@@ -48,7 +48,7 @@ def getitem(x: Array, index: tuple[Any, ...]) -> Array:
     """x[index]: a view for numbers and slices, a copy for integer arrays and masks"""
     if not is_basic(index):
         return in_order(x[index])
-    return x[index] if ... in index else x[(*index, ...)]  # with an ellipsis, even a single element is a view
+    return x[index] if ... in index else x[(*index, ...)]  # with the ellipsis, even a single element is a view
 
 
 @op("dx = g[index]", x=lambda g, index: getitem(g, index))
@@ -114,7 +114,7 @@ def gather(x: Array, dim: int, index: Array) -> Array:
 
 
 def _along(ndim: int, dim: int, index: Array) -> tuple[Array, ...]:
-    """Index arrays with ``index`` along an axis, and each element's own place along the others."""
+    """Index arrays with ``index`` along one axis, and each element's own position along the other axes."""
     small = type(index) is np.ndarray and index.size <= 4096
     grid = list((_small_grid if small else _grid)(xp(index), index.shape, ndim))
     grid[dim] = index
@@ -125,11 +125,11 @@ def _grid(m: Any, shape: Shape, ndim: int) -> list[Array]:
     return [m.arange(n).reshape((1,) * i + (n,) + (1,) * (ndim - i - 1)) for i, n in enumerate(shape)]
 
 
-_small_grid = lru_cache(64)(_grid)  # creating one takes longer than reading it
+_small_grid = lru_cache(64)(_grid)  # creating a grid takes longer than reading it
 
 
 def _spread_out(g: Array, shape: Shape, dim: int, index: Array) -> Array:
-    """Zeros of a shape with g added at the elements that ``gather`` read."""
+    """Zeros of a shape, with g added at the elements that ``gather`` read."""
     array = bare(g)
     return scatter_add(xp(array).zeros(shape, array.dtype), dim, index, g)
 
@@ -151,7 +151,7 @@ def _corner(shape: Shape) -> tuple[slice, ...]:
 
 
 def _in_corner(x: Array, shape: Shape) -> Array:
-    """x, padded with zeros to a shape (for the part of ``src`` without an index)."""
+    """x padded with zeros to a shape (for the part of ``src`` without an index)."""
     return x if x.shape == shape else put_back(x, shape, _corner(x.shape))
 
 
@@ -189,7 +189,7 @@ def masked_fill(x: Array, mask: Array, value: float) -> Array:
 
 
 def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | None) -> Array:
-    """The sum of g's rows by index, without ``padding_idx``."""
+    """The sums of the rows of g by index, without ``padding_idx``."""
     flat = indices.reshape(-1)
     rows = scatter_add_rows(reshape(g, (prod(flat.shape), shape[1])), flat, shape[0])
     if padding_idx is None:
@@ -233,7 +233,7 @@ def topk(x: Array, k: int, dim: int = -1, largest: bool = True) -> tuple[Array, 
 
 
 def _stable_order(x: Array, dim: int, descending: bool) -> Array:
-    """Indices that sort an axis, stably in both directions."""
+    """Indices that sort an axis stably, in either direction."""
     m, x = xp(x), widened(x)
     if not descending:
         return counted(m.argsort(x, axis=dim, kind="stable"))
@@ -242,7 +242,7 @@ def _stable_order(x: Array, dim: int, descending: bool) -> Array:
 
 
 def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
-    """Indices of the k largest, in order; by a partition first, if that avoids sorting a long axis."""
+    """Indices of the k largest elements, in order. Partitions first if that avoids sorting a long axis."""
     m, n = xp(x), x.shape[dim] if x.ndim else 1
     if not 0 <= k <= n:
         raise RuntimeError(f"topk: selected index k out of range: k is {k}, but the axis has {n} elements")
@@ -251,14 +251,14 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
     if largest:
         key = -rows if is_float else ~rows
     if is_float and (largest or in_part):  # NaN counts as the largest
-        if m is not np:  # checking for NaN would wait for the GPU: it becomes inf, and inf the largest number
+        if m is not np:  # checking for NaN would wait for the GPU, so NaN becomes inf, and inf the largest number
             most, end = key.dtype.type(np.finfo(key.dtype).max), key.dtype.type(-np.inf if largest else np.inf)
             key = m.where(m.isnan(rows), end, m.clip(key, -most, most))
         elif np.isnan(rows).any():
             return m.moveaxis(m.moveaxis(_stable_order(x, dim, largest), dim, -1)[..., :k], -1, dim)
     if in_part:
         near = _smallest(key, k)
-        near = m.sort(near, axis=-1)  # so that the first of equal elements is first
+        near = m.sort(near, axis=-1)  # so that equal elements keep their order
         order = m.argsort(m.take_along_axis(key, near, -1), axis=-1, kind="stable")
         indices = m.take_along_axis(near, order, -1)
     else:
@@ -267,13 +267,13 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
 
 
 def _smallest(key: Array, k: int) -> Array:
-    """Indices of the k smallest along the last axis, in any order: they are in the k groups with the lowest minima."""
+    """Indices of the k smallest along the last axis, in any order. They are in the k groups with the lowest minima."""
     m, parts = xp(key), isqrt(key.shape[-1] // k)
     groups = key.shape[-1] // parts
     if parts < 4:
         return m.argpartition(key, k - 1, axis=-1)[..., :k]
     lead, even = key.shape[:-1], groups * parts
-    least = key[..., :even].reshape(*lead, parts, groups).min(-2)  # a group's elements are ``groups`` apart
+    least = key[..., :even].reshape(*lead, parts, groups).min(-2)  # the elements of a group are ``groups`` apart
     first = m.argpartition(least, k - 1, axis=-1)[..., :k]
     places = (first[..., None] + groups * m.arange(parts)).reshape(*lead, k * parts)
     rest = m.broadcast_to(m.arange(even, key.shape[-1]), (*lead, key.shape[-1] - even))

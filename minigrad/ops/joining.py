@@ -1,4 +1,4 @@
-"""Joining and splitting arrays, repeating them, and reading them in windows."""
+"""Joining, splitting and repeating arrays, and reading them in windows."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def repeat_interleave(x: Array, repeats: Any, dim: int) -> Array:
 
 
 def _times(repeats: Any) -> Any:
-    """Repeat counts in a dtype that array libraries accept: on 32-bit systems, they reject int64."""
+    """Repeat counts in a dtype that array libraries accept (on 32-bit systems, they reject int64)."""
     return repeats.astype(np.intp, copy=False) if hasattr(repeats, "dtype") else repeats
 
 
@@ -94,7 +94,7 @@ def _sum_runs(g: Array, shape: Shape, repeats: Any, dim: int) -> Array:
 
 
 def place_in_memory(x: Array) -> tuple[int, int]:
-    """The position of x's first element in its memory, and the number of elements in that memory."""
+    """The position of the first element of x in its memory, and the number of elements in that memory."""
     memory = owner(x)
     reach = sum((n - 1) * step for n, step in zip(memory.shape, memory.strides, strict=True))
     if memory.size and (reach + memory.itemsize != memory.nbytes or min(memory.strides, default=0) < 0):
@@ -104,7 +104,7 @@ def place_in_memory(x: Array) -> tuple[int, int]:
 
 
 def strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
-    """The position in memory of each element of a shape."""
+    """The position in memory of each element for a shape with these strides."""
     places = m.zeros(size, np.int64) + offset
     for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
         places = places + (m.arange(n) * step).reshape((n,) + (1,) * (len(size) - axis - 1))
@@ -140,8 +140,8 @@ def _refold(g: Array, shape: Shape, dim: int, size: int, step: int) -> Array:
 
 @op("dx = Σ g over the windows that hold an element", x=_refold)
 def unfold(x: Array, dim: int, size: int, step: int) -> Array:
-    """Windows of ``size`` elements along an axis, at every ``step`` (a copy): the axis indexes the windows, a new last
-    axis their elements"""
+    """Windows of ``size`` elements along an axis, one every ``step`` (a copy). The axis indexes the windows, and a new
+    last axis their elements"""
     m = xp(x)
     count = (x.shape[dim] - size) // step + 1
     places = (m.arange(count) * step)[:, None] + m.arange(size)

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matrix products."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _left(g: Array, a: Array, b: Array) -> Array:
 
 
 def _right(g: Array, a: Array, b: Array) -> Array:
-    """aᵀ g, summed over the leading axes in one product if b has none."""
+    """aᵀ g, summed over the leading axes in a single product if b has no leading axes."""
     if len(a.shape) == 1:
         return a * g if len(b.shape) == 1 else unsqueeze(a, -1) * unsqueeze(g, -2)
     if len(b.shape) == 1:
@@ -77,7 +77,7 @@ def _rows(x: Array) -> Array:
 )
 def einsum_pair(a: Array, b: Array, subscripts: tuple[str, str, str]) -> Array:
     """Einstein summation of two operands: the letters of a, of b and of the result, each at most once per operand"""
-    left, right, result = subscripts  # letters in all three are batch axes, letters only in a and b are summed
+    left, right, result = subscripts  # letters in all three are batch axes, and letters only in a and b are summed over
     a, left = _sum_lonely(a, left, right + result)
     b, right = _sum_lonely(b, right, left + result)
     batch = [c for c in left if c in right and c in result]
@@ -102,7 +102,7 @@ def _sum_lonely(x: Array, letters: str, others: str) -> tuple[Array, str]:
 
 
 def _einsum_grad(g: Array, other: Array, shape: tuple[int, ...], mine: str, others: str, result: str) -> Array:
-    """The einsum with g instead of the operand; axes whose letters only the operand has are repeated."""
+    """The einsum with g instead of the operand. Axes with letters that only the operand has are repeated."""
     letters = "".join(c for c in mine if c in others or c in result)
     grad = einsum_pair(g, other, (result, others, letters))
     if letters == mine:

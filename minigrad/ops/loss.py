@@ -1,4 +1,4 @@
-"""Cross-entropy from logits, from the input of the last linear layer, or from a probability."""
+"""Cross-entropy from logits, from the input of the last linear layer, or from probabilities."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def cross_entropy(
 def _logit_grad(
     g: Array, logits: Array, target: Array, weight: Array, ignore_index: int, label_smoothing: float
 ) -> Array:
-    """g (p Σ q w − q w), p = softmax(logits), 0 in ignored rows (g is NaN after a mean over no rows); g is (N, 1) or a
-    number. p - 1 at a target t is computed as −Σ pᵥ over v ≠ t, which is precise even if p rounds to 1."""
+    """g (p Σ q w − q w), where p = softmax(logits), or 0 in ignored rows (g is NaN after a mean over no rows). g is (N,
+    1) or a number. p - 1 at a target t is computed as −Σ pᵥ over v ≠ t, which is precise even if p rounds to 1."""
     target, weight = bare(target), bare(weight)
     m, (rows, classes), dtype = xp(target), logits.shape, bare(logits).dtype
     counts = target != ignore_index
@@ -82,8 +82,8 @@ def linear_cross_entropy(
 ) -> Array:
     """cross_entropy(x Wᵀ + b, target), its mean or sum over the rows that are not ignored
 
-    x (N, D), weight (V, D), bias (V,) or None, target (N,). The kernel works in chunks of rows, so that the logits (N,
-    V) are never all in memory. The mean over no rows is NaN."""
+    x (N, D), weight (V, D), bias (V,) or None, target (N,). The kernel works in chunks of rows, so the full logits (N,
+    V) are never in memory. The mean over no rows is NaN."""
     total = sum_over(cross_entropy(linear(x, weight, bias), target, None, ignore_index, label_smoothing), None, False)
     return total if reduction == "sum" else total / (count_targets(target, ignore_index) or float("nan"))
 
@@ -94,7 +94,7 @@ def count_targets(target: Array, ignore_index: int) -> int:
 
 
 def _head_grad(g: Array, arguments: Arguments) -> Array:
-    """dz, the gradient of the logits z = x Wᵀ + b, (N, V)."""
+    """dz, the gradient for the logits z = x Wᵀ + b, (N, V)."""
     x, weight, bias, target, ignore_index, label_smoothing, reduction = arguments
     rows = 1 if reduction == "sum" else max(1, count_targets(target, ignore_index))
     return _logit_grad(g / rows, linear(x, weight, bias), target, None, ignore_index, label_smoothing)
@@ -113,18 +113,18 @@ def binary_cross_entropy(x: Array, target: Array) -> Array:
 
 
 def _bounded_log(x: Array) -> Array:
-    """ln x, at least -100; its derivative below that is 0, also at x = 0."""
+    """ln x, but at least -100. Its derivative below that is 0, even at x = 0."""
     low = x < math.exp(-100)
     return where(low, -100.0, log(where(low, 1.0, x)))
 
 
 def _over_variance(x: Array, target: Array) -> Array:
-    """(x - t) / max(x (1 - x), 1e-12); if x = t is an end of [0, 1], it and its derivatives are 0."""
+    """(x - t) / max(x (1 - x), 1e-12). If x = t is 0 or 1, the result and its derivatives are 0."""
     difference, variance = x - target, x * (1 - x)
     return where((variance <= 1e-12) & (difference == 0), 0.0, difference) / maximum(variance, 1e-12)
 
 
-# One rule, not two terms with a rule each: for an infinite g, a term whose factor is 0 would be NaN.
+# One rule, not two terms with a rule each, since for an infinite g a term whose factor is 0 would be NaN.
 @op(
     "dx = g (no σ(x) − yes σ(−x)); dyes = −g ln σ(x); dno = −g ln σ(−x)",
     x=lambda g, x, yes, no: g * (no * sigmoid(x) - yes * sigmoid(-x)),

@@ -1,6 +1,6 @@
-"""Normalization over the last axis or over groups of channels. x̂ is the normalized input, before weight and bias.
+"""Normalization over the last axis or groups of channels. x̂ is the normalized input, before the weight and bias.
 
-With 16-bit inputs, ops compute in float32: the square of 256 exceeds float16's largest number.
+Ops compute 16-bit inputs in float32, as the square of 256 already exceeds float16's largest number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def layer_norm(x: Array, weight: Array = None, bias: Array = None, eps: float = 
 
 
 def _standardize(x: Array, eps: float) -> tuple[Array, Array]:
-    """x̂, with mean 0 and variance 1, and 1 / √(variance + eps)."""
+    """x̂, which has mean 0 and variance 1, and 1 / √(variance + eps)."""
     x = wide(x)
     centred = x - mean(x, -1, True)
     scale = _inverse_rms(centred, eps)
@@ -36,7 +36,7 @@ def _standardize(x: Array, eps: float) -> tuple[Array, Array]:
 
 
 def _standardize_grad(g: Array, x: Array, eps: float) -> Array:
-    """The gradient of x for the gradient g of x̂: g without its mean and its component along x̂."""
+    """The gradient for x, given the gradient g for x̂: g without its mean and its component along x̂."""
     normal, scale = _standardize(x, eps)
     return scale * (g - mean(g, -1, True) - normal * mean(g * normal, -1, True))
 
@@ -74,11 +74,11 @@ def _channel_sums(x: Array) -> Array:
 
 
 def _inverse_rms(x: Array, eps: float) -> Array:
-    """1 / √(mean of x² + eps); if the squares overflow, x is first divided by its largest element."""
+    """1 / √(mean of x² + eps). If the squares overflow, x is first divided by its largest element."""
     x = wide(x)
     squares = mean(x * x, -1, True)
     overflow = isinf(bare(squares))
-    if type(overflow) is not np.ndarray or not overflow.any():  # a GPU would wait; its kernels do this check
+    if type(overflow) is not np.ndarray or not overflow.any():  # a GPU would have to wait; its kernels do this check
         return rsqrt(squares + eps)
     top = amax(abs(bare(x)), -1, True)
     top = where(overflow & isfinite(top), top, 1.0)

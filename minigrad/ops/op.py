@@ -1,25 +1,25 @@
-"""Ops: a forward on arrays, and one gradient rule for each input, with its formula.
+"""Ops, which consist of a forward function on arrays and one gradient rule for each input, with its formula.
 
     @op("dx = g (1 - y²)", x=lambda g, out: g * (1 - out * out))
     def tanh(x):
         return xp(x).tanh(x)
 
-The names of a rule's parameters define the values that the tape saves for it: ``g`` is the gradient of the result,
-``out`` the result (tuples if there are several), ``shape`` the shape of the input that the rule is for (for a variadic
-input, ``which`` is its number, and ``shapes`` the shapes of all), ``arguments`` all arguments of the forward in order,
-and any other name is one of these. Nothing else is saved, and the rule of an input that needs no gradient never runs.
+The names of a rule's parameters define the values that the tape saves for the rule: ``g`` is the gradient for the
+result, ``out`` the result (tuples if there are several), ``shape`` the shape of the rule's input (for a variadic input,
+``which`` is its number, and ``shapes`` the shapes of all), ``arguments`` all forward arguments in order. Any other name
+is one of them. Nothing else is saved, and the rule for an input that needs no gradient never runs.
 
 Rules consist of operators and ops. An op called on arrays returns an array; called on a Tensor, it returns a Tensor and
 is recorded. So the same rule yields numbers in ``backward()`` and a graph in ``backward(create_graph=True)``. Rules do
-not sum over broadcast axes or convert dtypes: the backward pass does that for all (``autograd/walk.py``).
+not sum over broadcast axes or convert dtypes, as the backward pass does that for all rules (``autograd/walk.py``).
 
-An op's kernel, in a file of ``backend/kernels``, computes the same in fewer passes over memory. The forward is its
-definition, and runs if a backend lacks the kernel.
+An op's kernel, in ``backend/kernels``, computes the same result in fewer passes over memory. The forward function is
+its definition, and runs if a backend lacks the kernel.
 """
 
 from __future__ import annotations
 
-from _thread import _local as local  # ``threading`` only renames it, but adds a thirtieth to minigrad's import
+from _thread import _local as local  # ``threading`` only renames it, but adds a thirtieth to minigrad's import time
 from collections.abc import Callable
 from inspect import unwrap
 from operator import itemgetter
@@ -46,7 +46,7 @@ watch = Watch()
 
 
 class Traced:
-    """A value that records the ops on it: an op called on one delegates to its ``apply``."""
+    """A value that records the ops on it. An op called on such a value delegates to its ``apply``."""
 
     array: Any
 
@@ -56,7 +56,7 @@ class Traced:
 
 
 def bare(value: Any) -> Any:
-    """The array of a Tensor; anything else unchanged. For values that a rule treats as constants."""
+    """The array of a Tensor, or any other value unchanged. Used for values that a rule treats as constants."""
     return value.array if isinstance(value, Traced) else value
 
 
@@ -72,14 +72,14 @@ class Arguments(list[Any]):
 
 
 class Plan:
-    """The plan for the backward pass of an op, given the inputs that need a gradient.
+    """The plan for an op's backward pass, given the inputs that need a gradient.
 
     Attributes:
         inputs, others: the positions of those inputs among the arguments, and of the other arguments.
         needs: for each argument, whether it is one of those inputs.
         keep: the positions of the arguments to save. keeps_out: whether to save the result.
-        rules: for each input its rule, and the getter that picks the rule's arguments out of
-            ``(g, out, shape, which, shapes, kept, *kept)``."""
+        rules: for each input, its rule and the getter that selects the rule's arguments from ``(g, out, shape, which,
+            shapes, kept, *kept)``."""
 
     __slots__ = ("inputs", "keep", "keeps_out", "needs", "others", "rules")
 
@@ -101,20 +101,20 @@ def _picker(places: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
 
 
 class Op:
-    """A primitive: ``forward`` on arrays, ``rules`` by input name. Make one with ``@op``.
+    """A primitive op, with ``forward`` on arrays and ``rules`` by input name. Create one with ``@op``.
 
     Args:
         forward: a function of arrays and attributes, all positional. A final ``*xs`` makes it variadic.
-        promote: "same" first casts array arguments to one dtype, "float" to a floating-point dtype.
-        view: the result may share memory with the first argument.
-        holomorphic: forward and rules are also valid off the real line, where the rules return g times the derivative.
+        promote: "same" first casts array arguments to a common dtype, and "float" to a floating-point dtype.
+        view: whether the result may share memory with the first argument.
+        holomorphic: whether forward and rules also hold for complex numbers, where rules return g times the derivative.
 
     Attributes:
-        rules: for each differentiable input, by its name, the rule and the names of the rule's parameters.
-        formulas: for each of them, the rule as a formula.
-        builtin: it belongs to the library, in a folder "ops"; a program's op has no kernel, and may have any name.
-        kernel: the name of the op's kernel; "" if it has none.
-        least: the number of elements from which the kernel is worth calling."""
+        rules: for each differentiable input, by name, its rule and the names of the rule's parameters.
+        formulas: for each of these inputs, the rule as a formula.
+        builtin: whether it belongs to the library (a folder "ops"). User-defined ops have no kernel, and any name.
+        kernel: the name of the op's kernel, or "" if it has none.
+        least: the number of elements from which calling the kernel is worthwhile."""
 
     def __init__(
         self, forward: Callable[..., Any], *, promote: str = "", view: bool = False, holomorphic: bool = False
@@ -140,7 +140,7 @@ class Op:
         self.defaults = bare.__defaults__ or ()
         self.rules: dict[str, tuple[Rule, tuple[str, ...]]] = {}
         self.formulas: dict[str, str] = {}
-        self.differentiable = 0 if self.builtin else -1  # a bit for each argument that has a rule; -1: no rules yet
+        self.differentiable = 0 if self.builtin else -1  # a bit for each argument that has a rule; -1 without rules
         self.plans: dict[int, Plan] = {}
         self.backward: Any = None  # a user's Function has this instead of rules (compat/function.py)
 
@@ -161,7 +161,7 @@ class Op:
         return out
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """All arguments in their positions, with defaults filled in."""
+        """All arguments in position, with defaults filled in."""
         bound = list(args)
         first_default = self.arity - len(self.defaults)
         for i in range(len(args), self.arity):
@@ -177,8 +177,8 @@ class Op:
         return tuple(bound)
 
     def compute(self, args: Any, needs: tuple[bool, ...] = ()) -> tuple[Any, Any, Any]:
-        """The result on arrays, the kernel that computed it, and the values that it saved for backward (None and None
-        if the rules compute the gradients). ``needs`` says for each argument whether it needs a gradient."""
+        """The result on arrays, the kernel that computed it, and the values that it saved for the backward pass (None
+        and None if the rules compute the gradients). ``needs`` says whether each argument needs a gradient."""
         if self.kernel and (not self.least or args[0].size >= self.least):
             for kernel in self.find_kernels(args):
                 result = kernel.forward(needs or (False,) * len(args), *args)
@@ -187,15 +187,15 @@ class Op:
         return self.forward(*args), None, None
 
     def find_kernels(self, arrays: Any) -> Any:
-        """The kernels of the arguments' backend, in the order in which they are tried."""
+        """The kernels of the arguments' backend, in the order to try them."""
         first = arrays[0]
         if type(first) not in ARRAY_TYPES:
             first = next((a for a in arrays if hasattr(a, "dtype")), None)
         return of(first).kernels(self.kernel)
 
     def gradient(self, formulas: str = "", /, **rules: Rule) -> Op:
-        """Set the rule of each differentiable input, by its name: a function of ``g`` and the other values that it
-        names. ``formulas`` are the rules as formulas, in the same order, separated by "; "; y is the result."""
+        """Set the rule of each differentiable input, by name. Its parameters are ``g`` and the other values that it
+        needs. ``formulas`` are the rules as formulas, in the same order, separated by "; ", where y is the result."""
         lines = formulas.split("; ") if formulas else [""] * len(rules)
         if len(lines) != len(rules):
             raise TypeError(f"{self.name} has {len(rules)} rules and {len(lines)} formulas: {formulas!r}")
@@ -216,7 +216,7 @@ class Op:
         return self
 
     def formula(self, name: str) -> str:
-        """The formula of an input's rule: ``linear.formula("weight") == "dW = gᵀ x"``; "" if it has none."""
+        """The formula of an input's rule, or "": ``linear.formula("weight") == "dW = gᵀ x"``."""
         return self.formulas.get(name, "")
 
     def param(self, i: int) -> str:
@@ -234,18 +234,18 @@ class Op:
         return f"{rule.__code__.co_filename}:{rule.__code__.co_firstlineno}"
 
 
-REGISTRY: dict[str, Op] = {}  # the library's ops in loaded files; ``registry.py`` loads all
+REGISTRY: dict[str, Op] = {}  # the library's ops in loaded files; ``registry.py`` loads all files
 
 
 @overload
-def op(forward: Callable[..., Any], /) -> Any: ...  # Any for type checkers, as an Op is both called and given rules
+def op(forward: Callable[..., Any], /) -> Any: ...  # Any for type checkers, as an Op is both called and assigned rules
 @overload
 def op(formulas: str = "", /, **options: Any) -> Callable[[Callable[..., Any]], Any]: ...
 
 
 def op(first: Any = "", /, *, promote: str = "", view: bool = False, holomorphic: bool = False, **rules: Rule) -> Any:
-    """Turn a function of arrays into an op: ``@op``, or ``@op("dx = g y", x=lambda g, out: g * out)``. A library op is
-    registered under its name. See ``Op`` and ``Op.gradient`` for the arguments."""
+    """Turn a function of arrays into an op with ``@op`` or ``@op("dx = g y", x=lambda g, out: g * out)``. A library op
+    is registered under its name. See ``Op`` and ``Op.gradient`` for the arguments."""
 
     def register(function: Callable[..., Any]) -> Op:
         result = Op(function, promote=promote, view=view, holomorphic=holomorphic)
@@ -260,7 +260,7 @@ def op(first: Any = "", /, *, promote: str = "", view: bool = False, holomorphic
 
 
 def expression(name: str, about: str, forward: Callable[..., Any], formulas: str = "", /, **rules: Any) -> Any:
-    """The op for a forward that is one expression; ``rules`` are the other arguments of ``op``."""
+    """An op whose forward function is a single expression. ``rules`` are the other arguments of ``op``."""
     forward.__name__ = forward.__qualname__ = name
     forward.__doc__ = about
     return op(formulas, **rules)(forward)

@@ -1,12 +1,12 @@
-"""Recurrent layers, one direction of one layer at a time, over all steps.
+"""Recurrent layers. An op computes all steps of one direction of one layer.
 
-The rows of all steps are concatenated in time order: ``sizes[t]`` rows at step t, never more than at the previous step.
-This is the format of packed sequences; a padded batch of B has ``sizes = (B,) * T``. The input's share of the gates,
-one product for all steps, is computed first (``linear``); this file does the rest, step by step.
+The rows of all steps are concatenated in time order, with ``sizes[t]`` rows at step t, never more than at the previous
+step. This is the format of packed sequences. A padded batch of B has ``sizes = (B,) * T``. The input's share of the
+gates, one product for all steps, is computed first (``linear``). This file computes the rest, step by step.
 
-The rules are backpropagation through time (Werbos 1990): ``a`` is the input of a step's nonlinearities (the
-pre-activation), ``da`` its gradient. Each ``_through_time`` runs once for all rules: it repeats the forward's steps,
-then goes through them in reverse.
+The rules implement backpropagation through time (Werbos 1990). ``a`` is the input of a step's nonlinearities (the
+pre-activation), and ``da`` its gradient. Each ``_through_time`` runs once for all rules. It repeats the steps of the
+forward pass, then processes them in reverse.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def order(sizes: Sizes, reverse: bool) -> range:
 
 
 def _first(state: Array, n: int) -> Array:
-    """The rows of the sequences that have this step: they are sorted by length, so the first n."""
+    """The rows of the sequences that have this step: the first n, as they are sorted by length."""
     return state if n == state.shape[0] else getitem(state, (slice(0, n),))
 
 
 def _with_first(state: Array, new: Array) -> Array:
-    """A state with its first rows replaced: the other sequences have ended, or have not begun yet."""
+    """A state with its first rows replaced. The other sequences have ended or have not begun yet."""
     n = new.shape[0]
     return new if n == state.shape[0] else concatenate(0, new, getitem(state, (slice(n, None),)))
 
@@ -72,7 +72,7 @@ def _rnn_steps(
 
 
 def _rnn_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array, Array, Array]:
-    """da and the previous h, both (N, H), and the gradient of the first h, (B, H)."""
+    """da and the previous h, both (N, H), and the gradient for the first h, (B, H)."""
     _, weight, _, sizes, reverse, rectify = arguments
     outs, before, _ = _rnn_steps(*arguments)
     grads, dh = list(split(g[0], sizes, 0)), g[1]
@@ -102,7 +102,7 @@ def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: b
 def _gru_steps(
     x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool
 ) -> tuple[list[Array], list[tuple[Array, ...]], list[Array], Array]:
-    """Each step's h; its r, z, n and the share of W h + b in n; its previous h; each sequence's last h."""
+    """For each step: h, gates (r, z, n, the share of W h + b in n) and the previous h. The last h of each sequence."""
     rows, turned, width = split(x, sizes, 0), transpose(weight, 0, 1), h.shape[1]
     outs, before = list(rows), list(rows)
     gates: list[tuple[Array, ...]] = [()] * len(sizes)
@@ -119,7 +119,7 @@ def _gru_steps(
 
 
 def _gru_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array, Array, Array, Array]:
-    """The gradients of x and W h + b, (N, 3H), the previous h, (N, H), and the gradient of the first h, (B, H)."""
+    """The gradients for x and W h + b, (N, 3H), the previous h, (N, H), and the gradient for the first h, (B, H)."""
     _, weight, *_, sizes, reverse = arguments
     _, gates, before, _ = _gru_steps(*arguments)
     grads, shares, dh = list(split(g[0], sizes, 0)), list(before), g[1]
@@ -157,7 +157,7 @@ def lstm(
 def _lstm_steps(
     x: Array, weight: Array, project: Array, h: Array, c: Array, sizes: Sizes, reverse: bool
 ) -> tuple[list[Array], list[tuple[Array, ...]], list[Array], Array, Array]:
-    """Each step's h; its i, f, g, o, previous c and tanh c; its previous h; the last h and c."""
+    """For each step: h, the gates (i, f, g, o, previous c, tanh c) and the previous h. The last h and c."""
     rows, turned, width = split(x, sizes, 0), transpose(weight, 0, 1), c.shape[1]
     outs, before = list(rows), list(rows)
     gates: list[tuple[Array, ...]] = [()] * len(sizes)
@@ -174,7 +174,7 @@ def _lstm_steps(
 
 
 def _lstm_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array, ...]:
-    """da (N, 4H), the previous h and the gradient of each h, (N, P), o tanh c (N, H), the gradients of h and c."""
+    """da (N, 4H), the previous h and the gradient for each h (N, P), o tanh c (N, H), the gradients for h and c."""
     _, weight, project, *_, sizes, reverse = arguments
     _, gates, before, _, _ = _lstm_steps(*arguments)
     grads, backs, tops = list(split(g[0], sizes, 0)), list(before), list(before)

@@ -17,13 +17,13 @@ Axes = int | tuple[int, ...] | None
 
 
 def keepdim_shape(shape: tuple[int, ...], dim: Axes) -> tuple[int, ...]:
-    """The shape of a reduction's result with its reduced axes kept as length 1."""
+    """The shape of a reduction's result with the reduced axes kept as length 1."""
     axes = range(len(shape)) if dim is None else [d % len(shape) for d in ((dim,) if isinstance(dim, int) else dim)]
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 
 def spread(g: Array, shape: tuple[int, ...], dim: Axes) -> Array:
-    """A reduction's gradient, repeated along the reduced axes."""
+    """A reduction's gradient repeated along the reduced axes."""
     return broadcast_to(restored(g, shape, dim), shape)
 
 
@@ -43,7 +43,7 @@ def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
 
 
 def _total(x: Array, dim: Axes, keepdim: bool) -> Array:
-    """Σ x; sums over leading axes in memory are a matrix's column sums, in blocks, similar to NumPy's pairwise sums."""
+    """Σ x. Sums over leading axes in memory are column sums of a matrix, in blocks, like NumPy's pairwise sums."""
     if dim is None or x.size < 4096 or x.dtype.kind != "f" or type(x) is not np.ndarray:
         return in_order(x.sum(axis=dim, keepdims=keepdim))
     axes = [d % x.ndim for d in ((dim,) if isinstance(dim, int) else dim)]
@@ -61,9 +61,9 @@ def _total(x: Array, dim: Axes, keepdim: bool) -> Array:
 
 
 def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
-    """The sum of x over the axes along which ``shape`` was broadcast to x's shape (also on Tensors)."""
+    """The sum of x over the axes along which ``shape`` was broadcast to the shape of x. Accepts Tensors."""
     extra = len(x.shape) - len(shape)
-    if extra < 0:  # a value assigned to fewer axes than it has: its first axes have length 1
+    if extra < 0:  # a value with more axes than its target, of which the first have length 1
         return reshape(sum_to(x, shape[-extra:]), shape)
     axes = tuple(range(extra)) + tuple(extra + i for i, n in enumerate(shape) if n == 1 and x.shape[extra + i] != 1)
     summed = sum(x, axes, False) if axes else x
@@ -103,13 +103,13 @@ def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
 
 
 def _degrees(shape: tuple[int, ...], dim: Axes, correction: float) -> float:
-    """n - correction, or 0 if there are too few elements: dividing by 0 yields inf, or NaN for equal elements."""
+    """n - correction, or 0 for too few elements. Dividing by 0 yields inf, or NaN for equal elements."""
     return max(_count(shape, dim) - correction, 0)
 
 
 def _scaled_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> tuple[Array, Array]:
-    """The variance of x / s, and s: a power of 2 near the largest |x|, as squares may overflow or underflow, or 1 on a
-    CPU if none does. float16 is computed in float32: the square of 256 exceeds its largest number."""
+    """The variance of x / s, and s. As squares may overflow or underflow, s is a power of 2 near the largest |x|, or 1
+    on a CPU if no square does. float16 is computed in float32, since the square of 256 exceeds its largest number."""
     x = x.astype(np.float32) if x.dtype == np.float16 else x
     one, limits = xp(x).ones((), x.real.dtype), np.finfo(x.real.dtype)
     if type(x) is np.ndarray or not x.size:
@@ -119,14 +119,14 @@ def _scaled_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> tuple[
     m, parts = xp(x), (x.real, x.imag) if x.dtype.kind == "c" else (x,)
     tops = [m.maximum(p.max(axis=dim, keepdims=True), -p.min(axis=dim, keepdims=True)) for p in parts]
     top = m.maximum(tops[0], tops[-1])
-    least = np.finfo(top.dtype).minexp  # a normal number, as complex numbers divided by a subnormal are NaN
+    least = np.finfo(top.dtype).minexp  # a normal number, as complex numbers divided by a subnormal number are NaN
     size = m.ldexp(m.ones_like(top), m.maximum(m.frexp(top)[1] - 1, least))
     out = _plain_var(x / size, dim, correction, keepdim)
     return out, size.reshape(out.shape)
 
 
 def _plain_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
-    """The variance, exactly 0 for equal elements, whose differences from a rounded mean would not be 0."""
+    """The variance. It is exactly 0 for equal elements, even though their rounded mean may differ from them."""
     if x.size and x.shape:
         x = x - x[tuple(slice(0, n) for n in keepdim_shape(x.shape, dim))]
     centred = x - _mean(x, dim, True)
@@ -161,7 +161,7 @@ def norm(x: Array, p: float, dim: Axes = None, keepdim: bool = False) -> Array:
 
 
 def _norm_grad(x: Array, length: Array, p: float) -> Array:
-    """A power of the quotient, or a quotient of powers: the form that stays finite for large and small elements."""
+    """The gradient of the norm, in the form that stays finite for large and small elements."""
     if p == 2:
         return x / where(length == 0, math.inf, length)
     none = (x == 0) | (length == 0)
@@ -184,9 +184,9 @@ def amin(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
 
 
 def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
-    """The gradient for each element that equals the result, divided by their number. If an element is NaN, so is the
-    result. As in PyTorch, without axes (``max``) the NaNs then share the gradient; along axes, even all of them
-    (``amax``), all gradients are NaN."""
+    """The gradient for each element that equals the result, divided by the number of such elements. If an element is
+    NaN, so is the result. As in PyTorch, the NaNs then share the gradient if there are no axes (``max``). Along axes,
+    even along all of them (``amax``), all gradients are NaN."""
     if not shape:
         return g
     best = restored(out, shape, dim)
@@ -208,7 +208,7 @@ def all(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
 
 
 def _truth(x: Array, out: Array) -> Array:
-    """Bools; uint8 for uint8, which was once PyTorch's type for bools."""
+    """Convert bools to uint8 if x is uint8, which was once PyTorch's type for bools."""
     return out.astype(x.dtype) if x.dtype == "uint8" else out
 
 
@@ -225,7 +225,7 @@ def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
 
 
 def first_of(x: Array, name: str, dim: int | None) -> Any:
-    """NumPy's "argmax" or "argmin": the first among equals, and NaN before numbers. On a GPU, CuPy returns any NaN."""
+    """NumPy's "argmax" or "argmin": the first among equals, and NaN before numbers. (CuPy returns any NaN.)"""
     index = getattr(x, name)(axis=dim)
     if isinstance(x, np.ndarray) or kind_of(x) != "f":
         return index

@@ -1,4 +1,4 @@
-"""All core ops, by name. A program loads only the files that it needs."""
+"""All core ops, by name. (Programs only load the op files that they need.)"""
 
 from __future__ import annotations
 

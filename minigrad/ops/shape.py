@@ -1,4 +1,4 @@
-"""Shapes: the same elements in another shape or order, as views if possible."""
+"""Ops that return the same elements in another shape or order, as views if possible."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def squeeze(x: Array, dim: int | Shape | None = None) -> Array:
 def broadcast_to(x: Array, size: Shape) -> Array:
     """x repeated along axes of length 1 and new leading axes, without a copy (the backward pass sums g)"""
     out = xp(x).broadcast_to(x, size)
-    if getattr(x.flags, "writeable", False):  # NumPy's is read-only; the tape rejects wrong writes
+    if getattr(x.flags, "writeable", False):  # NumPy's result is read-only; the tape rejects invalid writes
         out.flags.writeable = True
     return out
 
@@ -64,7 +64,7 @@ def diagonal(x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """The elements (i, i + offset) of two axes, as a last axis"""
     out = xp(x).diagonal(x, offset, dim1, dim2)
     if type(out) is np.ndarray:
-        out.flags.writeable = x.flags.writeable  # NumPy's view of a diagonal is read-only as a precaution
+        out.flags.writeable = x.flags.writeable  # NumPy returns a read-only view as a precaution
     return out
 
 

@@ -23,13 +23,13 @@ def softmax(x: Array, dim: int) -> Array:
 
 
 def _largest(x: Array, dim: int) -> Array:
-    """The largest along an axis, which is kept with length 1; 0 for an empty axis."""
+    """The largest element along an axis, which is kept with length 1, or 0 for an empty axis."""
     return amax(x, dim, True) if x.size else sum_over(x, dim, True)
 
 
 def _centred(g: Array, y: Array, dim: int) -> Array:
     """g minus its mean with weights y, twice. The second mean restores the digits that the first one lost if a y rounds
-    to 1: as the weights sum to 1, the first mean may be any number. After an infinite mean there are no digits to
+    to 1. (As the weights sum to 1, the first mean may be any number.) After an infinite mean there are no digits to
     restore, and ∞ − ∞ would be NaN."""
     near = g - sum_over(g * y, dim, True)
     rest = sum_over(near * y, dim, True)
@@ -44,8 +44,8 @@ def log_softmax(x: Array, dim: int) -> Array:
 
 
 def _log_grad(g: Array, y: Array, total: Array) -> Array:
-    """g - eʸ Σ g, by eʸ - 1 if eʸ exceeds ½, when g may be close to Σ g; not if Σ g is infinite, as 0 · ∞ and ∞ −
-    ∞ are NaN."""
+    """g - eʸ Σ g, computed from eʸ - 1 if eʸ exceeds ½, as g may then be close to Σ g, but not if Σ g is infinite, as 0
+    · ∞ and ∞ − ∞ are NaN."""
     large = (y > -math.log(2)) & isfinite(total)
     return where(large, (g - total) - expm1(where(large, y, 0.0)) * total, g - exp(y) * total)
 
@@ -65,7 +65,7 @@ def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
     with np.errstate(divide="ignore"):
         if x.dtype.kind == "c":
             total = m.log(sum_over(powers, dim, True)) + top
-        else:  # log1p without one of the largest terms (1), so that the others keep their digits
+        else:  # log1p omits one of the largest terms (1), so that the others keep their digits
             largest = powers == 1
             rest = sum_over(m.where(largest, 0, powers), dim, True)
             total = m.log1p(rest + (largest.sum(axis=dim, keepdims=True) - 1).astype(x.dtype)) + top
@@ -73,7 +73,7 @@ def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
 
 
 def _shares(x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
-    """eˣ⁻ʸ; for finite real y along one axis, it is softmax, whose rule is more precise."""
+    """eˣ⁻ʸ. For finite real y along one axis, it is softmax, whose rule is more precise."""
     axes = dim if isinstance(dim, tuple) else (dim,)
     real = bare(x).dtype.kind != "c" and not holds(bare(out) == math.inf)
     if len(axes) == 1 and axes[0] is not None and shape and real:
@@ -82,5 +82,5 @@ def _shares(x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
 
 
 def finite(x: Array) -> Array:
-    """x, but 0 where it is infinite: exp(-inf - 0) is 0, while exp(-inf + inf) would be NaN."""
+    """x, or 0 where it is -inf: exp(-inf - 0) is 0, while exp(-inf + inf) would be NaN."""
     return where(x == float("-inf"), 0.0, x)

@@ -1,16 +1,16 @@
-"""Loops that Numba compiles, and the threads that run them: the extra ``fast``.
+"""Loops that Numba compiles, and the threads that run them (the ``fast`` extra).
 
-A kernel ``NAME_numba.py`` is written as plain loops over float32 (``loops.py``). Numba compiles it once per machine, in
-a separate process (``build.py``): the transformer kernels together, others when a program first needs them. The
-machine code is cached for each user (``store.py``). Later processes load it with llvmlite, and never import Numba.
+A kernel file ``NAME_numba.py`` consists of plain loops over float32 (``loops.py``). Numba compiles it once per machine,
+in a separate process (``build.py``): the transformer kernels together, others when a program first needs them. The
+machine code is cached for each user (``store.py``). Later processes load it with llvmlite and never import Numba.
 
     loops.py       ``@loop`` and ``@inline``: how to define and call a loop
     functions.py   exp, tanh and similar functions that compilers can vectorize; access to an array object's data, shape
                    and strides
     native.py      functions that Python cannot express: bits, addresses, BLAS; intrinsics.py has their code, for Numba
-    thread_pool.py shares the blocks of a loop among threads; itself compiled
+    thread_pool.py distributes the blocks of a loop among threads; compiled itself
     build.py       the program that compiles
-    machine_code.py  the cache of compiled code on disk; store.py loads it
+    machine_code.py  the cache of compiled code on disk, which store.py loads
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compile loops, as a program:  python -m minigrad.backend.compiled.build FOLDER UNIT...
 
-A unit is a file of kernels, or "thread_pool". The program writes machine code for this machine to the folder, one file
-per unit, named after it: a marshalled ``Code``.
+A unit is a kernel file or "thread_pool". The program writes machine code for this machine to the folder, with one file
+(a marshalled ``Code``) per unit, named after the unit.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 from .. import kernels
 from . import THREAD_POOL, Code, loops, thread_pool
 
-_FLAGS = {"contract", "reassoc", "nsz", "arcp"}  # sums in any order; NaN and infinity are respected
-# For all functions that are not called from outside: no wrappers, which take longer to compile than the functions.
+_FLAGS = {"contract", "reassoc", "nsz", "arcp"}  # allow sums in any order, but respect NaN and infinity
+# For functions that are not called from outside: no wrappers, which take longer to compile than the functions.
 _INNER = {
     "fastmath": _FLAGS,
     "error_model": "numpy",
@@ -30,8 +30,8 @@ _LENGTHS = {"Rows": "volume(o, 1), length(o, -1)", "Cube": "volume(o, 2), length
 
 
 def adapter(each: loops.Loop) -> str:
-    """The source of the function that threads call: it decodes a loop's arguments from the words of a call. Its symbol
-    comes from its name, which must be unique: units that were compiled separately are loaded together."""
+    """The source of the function that threads call, which decodes a loop's arguments from the words of a call. Its
+    symbol comes from its name, which must be unique, as separately compiled units are loaded together."""
     lines = [f"def {_adapter_name(each)}(start, stop, thread, place):"]
     names = []
     for i, kind in enumerate(each.kinds):
@@ -96,7 +96,7 @@ def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:
         library, symbol = compiled._library, compiled._wrapper_name
         for other in library._final_module.functions:
             if not other.is_declaration and other.name != symbol:
-                other.linkage = "internal"  # each object has its own copy, even if another uses the same name
+                other.linkage = "internal"  # each object has its own copy, even if another object uses the same name
         code[name] = symbol, library._codegen._tm.emit_object(library._final_module)
     return code
 

@@ -1,6 +1,6 @@
-"""Functions for compiled loops: access to a NumPy array's data, shape and strides; and float32 functions without calls
+"""Functions for compiled loops: access to a NumPy array's data, shape and strides, and float32 functions without calls
 or branches, so that the compiler can vectorize loops over them. The fields of PyArrayObject follow the object header,
-which has ``object.__basicsize__`` bytes; ``store.py`` compares them with NumPy before it loads anything. Errors in
+which has ``object.__basicsize__`` bytes. ``store.py`` compares them with NumPy before it loads anything. Errors in
 float32 are at most 1 unit in the last place for exp, 2 for tanh, 2.5 for sigmoid, and 1e-7 for normal."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .native import fma, from_bits, rint, to_bits, word
 F = np.float32
 HEAD = object.__basicsize__
 _AXES, _SHAPE, _STEPS = HEAD + 8, HEAD + 16, HEAD + 24
-# ln 2 in two parts; the first has so few bits that its product with an integer is exact
+# ln 2 in two parts, the first with so few bits that its product with an integer is exact
 _LOG2E, _LN2_HIGH, _LN2_LOW = F(1.4426950408889634), F(0.693359375), F(-2.12194440e-4)
 
 
@@ -31,14 +31,14 @@ def at(array: int) -> int:
 
 @inline
 def length(array: int, axis: int) -> int:
-    """The length of an axis, counted from the end if negative; 1 if the array lacks it."""
+    """The length of an axis, counted from the end if negative, or 1 if the array lacks the axis."""
     place = axis + axes(array) if axis < 0 else axis
     return 1 if place < 0 else word(word(array + _SHAPE) + 8 * place)
 
 
 @inline
 def step(array: int, axis: int) -> int:
-    """The stride of an axis in bytes; a negative axis counts from the end."""
+    """The stride of an axis in bytes. A negative axis counts from the end."""
     place = axis + axes(array) if axis < 0 else axis
     return word(word(array + _STEPS) + 8 * place)
 
@@ -66,7 +66,7 @@ def exp(x: np.float32) -> np.float32:
     p = fma(p, r, F(0.5))
     p = fma(p, r * r, r) + F(1.0)
     whole = np.int32(n)
-    half = whole >> np.int32(1)  # 2ⁿ in two steps, as it may not fit float32: the first goes into p's exponent
+    half = whole >> np.int32(1)  # 2ⁿ in two steps, as it may not fit in float32; the first goes into the exponent of p
     return from_bits(to_bits(p) + (half << np.int32(23))) * from_bits((whole - half + np.int32(127)) << np.int32(23))
 
 
@@ -92,15 +92,15 @@ def sigmoid(x: np.float32) -> np.float32:
     return (e if x < F(0.0) else F(1.0)) / (F(1.0) + e)
 
 
-# P, the highest power first, and the 0.33 in u: least squares of Φ(-x) / exp(-x²/2), weighted until its largest errors
-# are equal, 8e-9 near 0 and a relative 2e-6 far from it.
+# P, highest power first, and the 0.33 in u: a least-squares fit of Φ(-x) / exp(-x²/2), weighted until its largest
+# errors are equal, 8e-9 near 0 and a relative 2e-6 far from it.
 _TAIL = tuple(F(c) for c in (-0.046632068, 0.099830642, 0.03513395, -0.14776962, -0.31856234, 1.0868025, -1.2089165))
 _NEAR = F(0.33)
 
 
 @inline
 def normal_and_bell(x: np.float32) -> tuple[np.float32, np.float32]:
-    """The normal distribution Φ(x), and b = exp(-x²/2): Φ(-|x|) = b (½ + u P(u)), u = 0.33 |x| / (1 + 0.33 |x|)."""
+    """The normal CDF Φ(x) and b = exp(-x²/2), where Φ(-|x|) = b (½ + u P(u)), u = 0.33 |x| / (1 + 0.33 |x|)."""
     bell = exp(F(-0.5) * x * x)
     near = abs(x) * _NEAR
     near = F(9.0) if near > F(9.0) else near  # inf / inf is NaN
@@ -117,5 +117,5 @@ def normal_and_bell(x: np.float32) -> tuple[np.float32, np.float32]:
 
 @inline
 def normal(x: np.float32) -> np.float32:
-    """The normal distribution Φ(x)."""
+    """The normal CDF Φ(x)."""
     return normal_and_bell(x)[0]

@@ -1,5 +1,5 @@
-"""LLVM's types and instructions, from which the functions of ``native.py`` build their code. Only ``build.py`` imports
-this. ``b`` is LLVM's builder for the current function."""
+"""LLVM's types and instructions, from which the functions in ``native.py`` build their code. Only ``build.py`` imports
+this file. ``b`` is LLVM's builder for the current function."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TYPES = {  # by annotation
 
 
 def register() -> dict[str, Callable[..., Any]]:
-    """Let Numba compile ``native.py``. Returns, by annotation, functions that make arrays of addresses and lengths."""
+    """Let Numba compile ``native.py``. Returns, by annotation, functions from addresses and lengths to arrays."""
     for function in vars(native).values():
         if inspect.isfunction(function) and function.__module__ == native.__name__:
             *kinds, result = (_TYPES[name] for name in function.__annotations__.values())
@@ -80,7 +80,7 @@ def call(function: Any, result: Any, *args: Any) -> Any:
 
 
 def assembly(text: str) -> None:
-    """Emit an instruction of the processor."""
+    """Emit a processor instruction."""
     b.call(ir.InlineAsm(ir.FunctionType(VOID, []), text, "", side_effect=True), [])
 
 

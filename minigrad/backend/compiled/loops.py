@@ -8,10 +8,10 @@
     scale(x.size, grain(x.size, 8), x, 0.5, out)
 
 The call cuts [0, count) into blocks of ``grain``, which threads take as they become free. Blocks do not depend on the
-number of threads, so results are bitwise equal for any number. A parameter ``thread`` gets the number of the thread
-that runs a block, for per-thread memory.
+number of threads, so the results have the same bits for any number. A parameter ``thread`` receives the number of the
+thread that runs a block, for per-thread memory.
 
-Numba compiles a loop once, for the types that its annotations name; nothing is compiled while a program runs.
+Numba compiles a loop once, for the types named by its annotations. Nothing is compiled while a program runs.
 """
 
 from __future__ import annotations
@@ -50,27 +50,27 @@ _DTYPES: dict[str, type] = {
 _EMPTY: dict[str, Array] = {kind: np.empty(0, dtype) for kind, dtype in _DTYPES.items()}
 _NOTHING, _NONE = {kind: id(array) for kind, array in _EMPTY.items()}, id(None)  # passed for None
 FLOAT32 = np.dtype(np.float32)
-BLOCK = 1 << 18  # bytes that a block touches: part of a second-level cache
+BLOCK = 1 << 18  # bytes that a block accesses: part of a second-level cache
 
 LOOPS: list[Loop] = []
 INLINE: list[Callable[..., Any]] = []
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a function that loops may call: it is inlined into them."""
+    """Mark a function that loops may call, which is then inlined into them."""
     INLINE.append(function)
     return function
 
 
 def loop(body: Callable[..., None]) -> Loop:
-    """Turn a function into a compiled loop: see the top of this file."""
+    """Turn a function into a compiled loop. See the top of this file."""
     return Loop(body)
 
 
 class Loop:
-    """A function (``body``) that Numba compiles, and how to call it: ``kinds`` are the annotations of its arguments
-    after start, stop (and thread, if it ``takes_thread``); ``address`` is its machine code's, 0 until that is
-    loaded."""
+    """A function (``body``) that Numba compiles, and how to call it. ``kinds`` are the annotations of its arguments
+    after start, stop (and thread, if it ``takes_thread``). ``address`` is the address of its machine code, or 0 until
+    that is loaded."""
 
     def __init__(self, body: Callable[..., None]) -> None:
         self.body, self.name = body, f"{body.__module__.rpartition('.')[2]}.{body.__name__}"
@@ -80,7 +80,7 @@ class Loop:
         self.address = 0
         self._pack = struct.Struct("".join("d" if kind == "float" else "q" for kind in self.kinds)).pack
         self._numbers = [i for i, kind in enumerate(self.kinds) if kind in ("int", "float")]
-        # the required kind of an argument: 0 for a number; else its dtype's address, negative if it must be contiguous
+        # what each argument must be: 0 for a number, else its dtype's address, negative if it must be contiguous
         dtypes = [id(np.dtype(_DTYPES[kind])) if kind in _DTYPES else 0 for kind in self.kinds]
         spec = [d if kind == "Strided" else -d for d, kind in zip(dtypes, self.kinds, strict=True)]
         self._spec = struct.pack(f"{len(spec)}q", *spec)
@@ -91,8 +91,8 @@ class Loop:
         return f"<compiled loop {self.name}>"
 
     def __call__(self, count: int, grain: int, *args: Any) -> None:
-        """Run it over [0, ``count``), in blocks of ``grain``, on all threads. Raises TypeError: an array lacks the
-        dtype that its annotation names, or is not contiguous; RuntimeError: Numba is missing."""
+        """Run the loop over [0, ``count``) on all threads, in blocks of ``grain``. Raises TypeError if an array is not
+        contiguous or lacks the dtype named by its annotation, and RuntimeError if Numba is missing."""
         if not self.address:
             if (library := store.library(self.name.partition(".")[0])) is None:
                 raise RuntimeError(f"{self.name} is an unavailable compiled loop: see minigrad.backend.compiled")
@@ -113,7 +113,7 @@ class Loop:
 
 
 def _has_another_name(value: Any) -> bool:
-    """Whether it is an array whose dtype object is a copy of NumPy's, as after unpickling."""
+    """Whether a value is an array whose dtype object is a copy of NumPy's, as after unpickling."""
     if not isinstance(value, np.ndarray):
         return False
     usual = np.dtype(value.dtype.type)
@@ -121,25 +121,25 @@ def _has_another_name(value: Any) -> bool:
 
 
 def grain(count: int, bytes_each: int, block: int = BLOCK) -> int:
-    """How many of ``count`` rows make a block: about ``block`` bytes, less if there would be fewer than four."""
+    """The number of rows (of ``count``) in a block of about ``block`` bytes, or less if that makes too few blocks."""
     rows = max(1, block // max(1, bytes_each))
     return rows if count * bytes_each > 4 * block else max(rows // 4, -(-count // 4)) if count > rows // 4 else count
 
 
 def fits(first: Array, *more: Array | None) -> bool:
-    """Whether compiled loops support these arrays: NumPy's, of float32, the first of them not empty."""
+    """Whether compiled loops support these arrays: float32 NumPy arrays, of which the first is not empty."""
     return bool(first.size) and all(a is None or (type(a) is np.ndarray and a.dtype == FLOAT32) for a in (first, *more))
 
 
 def laid(array: Array) -> Array:
-    """The array, or a contiguous copy for loops; None stays None."""
+    """The array, or a contiguous copy for loops. None stays None."""
     if array is None or (array.dtype is FLOAT32 and array.flags.c_contiguous):
         return array
     return array.astype(FLOAT32, order="C")  # np.array would keep the dtype object of an unpickled array
 
 
 def in_memory_order(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap an elementwise forward so that its results have the memory layout of ``x``: it gets axes in that order."""
+    """Wrap an elementwise forward function to get axes in memory order, so that results have the layout of ``x``."""
 
     def call(needs: Any, x: Array, *args: Any) -> Any:
         if type(x) is not np.ndarray or x.flags.c_contiguous:
@@ -157,5 +157,5 @@ def in_memory_order(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def scratch(count: int) -> Array:
-    """Uninitialized memory of ``count`` float32 for each thread, (threads, count)."""
+    """Uninitialized memory for ``count`` float32 values per thread, (threads, count)."""
     return np.empty((get_num_threads(), count), FLOAT32)

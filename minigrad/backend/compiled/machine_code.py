@@ -1,8 +1,8 @@
-"""The cache of machine code on disk, in the user's cache folder or in ``$MINIGRAD_CACHE``: one file for each file of
-kernels, compiled once per machine. A file's name contains a hash of everything that its machine code depends on: the
-sources, the versions of Numba and llvmlite, and the processor with its features. If several processes need a file, one
-compiles it, and the others wait for its lock. A file whose own hash does not match is compiled again. If the folder
-cannot be written to, each process compiles for itself."""
+"""The cache of machine code on disk, in the user's cache folder or in ``$MINIGRAD_CACHE``. It has one file for each
+kernel file, compiled once per machine. A file's name contains a hash of everything that its machine code depends on:
+the sources, the versions of Numba and llvmlite, and the processor with its features. If several processes need a file,
+one compiles it, and the others wait for its lock. A file with a wrong content hash is recompiled. If the folder is not
+writable, each process compiles for itself."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from . import THREAD_POOL, Code
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _KERNELS = _PACKAGE / "backend" / "kernels"
-MOST_PROCESSES = 4  # that compile at the same time
+MOST_PROCESSES = 4  # compiling at the same time
 KEPT = 8  # files per unit: for several versions, and for processors that share a home folder
 
 
 def load(units: Iterable[str] | None = None) -> Code:
-    """The machine code of units (by default all), from the cache or freshly compiled."""
+    """The machine code of units (by default all), from the cache or newly compiled."""
     keys = _keys()
     names = {unit: f"{unit}-{keys[unit]}.bin" for unit in (keys if units is None else units) if unit in keys}
     code: dict[str, Code] = {}
@@ -66,7 +66,7 @@ def _folders() -> Iterator[Path]:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether the folder exists or can be created, and nobody else may write to it."""
+    """Whether a folder exists or can be created, and no other user may write to it."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         about = folder.stat()
@@ -76,12 +76,12 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _is_safe(about: os.stat_result) -> bool:
-    """Whether a file or folder belongs to this user, and no other may write to it."""
+    """Whether a file or folder belongs to this user, and no other user may write to it."""
     return not hasattr(os, "getuid") or (about.st_uid in (os.getuid(), 0) and not about.st_mode & 0o022)
 
 
 def _keys() -> dict[str, str]:
-    """For each unit (the pool and the files of kernels), a hash of everything that its machine code depends on."""
+    """For each unit (the pool and the kernel files), a hash of everything that its machine code depends on."""
     from importlib.metadata import version  # imported here because it is slow, and not needed without Numba
 
     from llvmlite import binding
@@ -104,7 +104,7 @@ def _sources() -> dict[str, Path]:
 
 
 def _read(path: Path) -> Code | None:
-    """The code in a file; None if it is missing, not ours, or damaged."""
+    """The code in a file, or None if it is missing, damaged, or owned by another user."""
     try:
         with path.open("rb") as file:
             if not _is_safe(os.fstat(file.fileno())):
@@ -130,14 +130,14 @@ def _write(folder: Path, unit: str, name: str, code: Code) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock between processes, which ends with its process. Does nothing if the system has no file locks."""
+    """Hold a lock across processes, which ends with its process. Does nothing if the system lacks file locks."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             file = stack.enter_context(path.open("a+b"))
             if sys.platform == "win32":
                 import msvcrt
 
-                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # for ten seconds: then both compile
+                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # for ten seconds, after which both compile
             else:
                 import fcntl
 
@@ -146,7 +146,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _compiled(units: list[str]) -> dict[str, Code]:
-    """Compile units in parallel processes. Raises RuntimeError with the last line of output of one that failed."""
+    """Compile units in parallel processes. Raises RuntimeError with the last output line of a process that failed."""
     if not units:
         return {}
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

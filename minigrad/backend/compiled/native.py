@@ -1,6 +1,6 @@
 """Functions for compiled loops that Python cannot express: bits, addresses, atomics, BLAS. An address is an int. A
-float32 array passed as ``Strided`` is the address of its array object. The body of each function writes LLVM's
-instructions for it, with ``intrinsics.py``; only ``build.py`` runs it."""
+float32 array passed as ``Strided`` is the address of its array object. The body of each function emits its LLVM
+instructions with ``intrinsics.py``. Only ``build.py`` runs it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rint(x: Single) -> Single:
 
 
 def from_bits(bits: Bits) -> Single:
-    """The float32 with an int32's bits."""
+    """The float32 with the bits of an int32."""
     return llvm.b.bitcast(bits, llvm.F32)
 
 
@@ -47,12 +47,12 @@ def double(address: int) -> float:
 
 
 def row(address: int, count: int) -> Flat:
-    """The ``count`` float32 values from an address on, as an array."""
+    """The ``count`` float32 values starting at an address, as an array."""
     return llvm.array("Flat", address, count)
 
 
 def flags(address: int, count: int) -> Flags:
-    """The ``count`` bools from an address on, as an array of uint8."""
+    """The ``count`` bools starting at an address, as an array of uint8."""
     return llvm.array("Flags", address, count)
 
 
@@ -67,17 +67,17 @@ def store(address: int, value: int) -> None:
 
 
 def add(address: int, value: int) -> int:
-    """Atomically add to the int64 at an address; returns the old value."""
+    """Atomically add to the int64 at an address. Returns the old value."""
     return llvm.b.atomic_rmw("add", llvm.pointer(address, llvm.I64), value, "seq_cst")
 
 
 def exchange(address: int, expected: int, value: int) -> bool:
-    """Atomic compare-and-swap: write ``value`` if ``expected`` is there; returns whether it was."""
+    """Atomic compare-and-swap: write ``value`` if ``expected`` is there. Returns whether it was."""
     return llvm.b.extract_value(llvm.b.cmpxchg(llvm.pointer(address, llvm.I64), expected, value, "seq_cst"), 1)
 
 
 def pause() -> None:
-    """A short pause for a thread that spins: it leaves the core to its other hardware thread."""
+    """Pause a spinning thread briefly, which leaves the core to its other hardware thread."""
     triple = llvm.b.module.triple or ""
     if triple.startswith(("x86_64", "i686")):
         llvm.assembly("pause")
@@ -116,8 +116,8 @@ def sgemm(
     c: int,
     ldc: int,
 ) -> None:
-    """C = alpha A B + beta C by BLAS, row-major; ``turn_a``: A is stored as its transpose (K, M). ``function`` is
-    ``blas.sgemm()``; a, b and c are addresses of float32; lda, ldb and ldc count elements from row to row."""
+    """C = alpha A B + beta C by BLAS, row-major. With ``turn_a``, A is stored as its transpose (K, M). ``function`` is
+    ``blas.sgemm()``; a, b and c are float32 addresses; lda, ldb and ldc count the elements from row to row."""
     order, plain, turned = (llvm.I32(n) for n in (101, 111, 112))  # CBLAS's names: row-major and so on
     turns = [llvm.b.select(llvm.truth(turn), turned, plain) for turn in (turn_a, turn_b)]
     x, y, z = (llvm.pointer(place, llvm.I8) for place in (a, b, c))

@@ -1,5 +1,5 @@
-"""The compiled loops in memory: loaded from the cache (``machine_code.py``) when they are first needed.
-With ``MINIGRAD_FAST=0`` in the environment, the compiled loops are not used, as if Numba were not installed."""
+"""The compiled loops in memory, which are loaded from the cache (``machine_code.py``) when first needed. With
+``MINIGRAD_FAST=0`` in the environment, the compiled loops are not used, as if Numba were not installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from . import THREAD_POOL, Code
 
-# The units for training a transformer are built together, each of the others when it is first needed.
+# The units for training a transformer are built together, and each of the others when it is first needed.
 _FIRST = "cross_entropy dropout elementwise layer_norm many products scaled_dot_product_attention scatter_add_rows"
 _FIRST += " softmax"
 FIRST = (THREAD_POOL, *(f"{name}_numba" for name in _FIRST.split()))
@@ -28,11 +28,11 @@ _UNUSED = tuple(f"numba_{name}" for name in ("do_raise", "gil_ensure", "gil_rele
 _UNUSED += ("numba_runtime_build_excinfo_struct", "NRT_Free", "NRT_MemInfo_call_dtor")
 _lock = RLock()
 _library: Library | None = None
-_attempts: set[str] = set()  # units that have been loaded, or that failed to load
+_attempts: set[str] = set()  # units that were loaded or failed to load
 
 
 class Library:
-    """Compiled functions in memory: their ``addresses`` by name, and the ``units`` that are loaded."""
+    """Compiled functions in memory: their ``addresses`` by name, and the loaded ``units``."""
 
     def __init__(self) -> None:
         from llvmlite import binding
@@ -40,14 +40,14 @@ class Library:
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
         libc = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
-        for name in _C_NAMES:  # compilers turn some loops into these
+        for name in _C_NAMES:  # compilers turn some loops into calls to these functions
             if binding.address_of_symbol(name) is None and (function := getattr(libc, name, None)) is not None:
                 binding.add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
         for symbol in _UNUSED:
             if binding.address_of_symbol(symbol) is None:
                 binding.add_symbol(symbol, ctypes.cast(ctypes.pythonapi.Py_FatalError, ctypes.c_void_p).value)
         self._machine = binding.Target.from_default_triple().create_target_machine(jit=True)
-        self._kept: list[Any] = []  # engines, and the code that they reference in memory
+        self._kept: list[Any] = []  # engines and the code in memory that they reference
         self.units: set[str] = set()
         self.addresses: dict[str, int] = {}
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))  # threads run its code until the process ends
@@ -67,7 +67,7 @@ class Library:
             _release_pages("llvmlite")
 
     def function(self, name: str, result: Any, *arguments: Any) -> Any:
-        """A function of thread_pool.py, which is called without the GIL."""
+        """A function in thread_pool.py, which is called without the GIL."""
         return ctypes.CFUNCTYPE(result, *arguments)(self.addresses[f"thread_pool.{name}"])
 
 
@@ -85,7 +85,7 @@ def _release_pages(name: str) -> None:
 
 
 def library(unit: str = THREAD_POOL) -> Library | None:
-    """The compiled loops, including a unit's; None if Numba is missing, or they cannot be built."""
+    """The compiled loops, including those of a unit, or None if Numba is missing or they cannot be built."""
     if unit not in _attempts:
         with _lock:
             if THREAD_POOL not in _attempts:
@@ -98,7 +98,7 @@ def library(unit: str = THREAD_POOL) -> Library | None:
 def prepare() -> None:
     """Load or compile the loops in a background thread. A caller that needs them meanwhile waits."""
     if THREAD_POOL not in _attempts and is_wanted():
-        from threading import Thread  # here, as importing it takes a thirtieth of minigrad's import
+        from threading import Thread  # imported here, as it takes a thirtieth of minigrad's import time
 
         Thread(target=library, name="minigrad kernels", daemon=True).start()
 
@@ -108,13 +108,13 @@ def _ask(units: tuple[str, ...]) -> None:
     global _library
     try:
         if is_wanted() if THREAD_POOL in units else _library:
-            from . import machine_code  # here, as its imports take a third as long as minigrad's
+            from . import machine_code  # imported here, as its imports take a third as long as minigrad's
 
             code = machine_code.load(units)
             library = _library or Library()
             library.add(units, code)
             _library = library
-    except Exception as error:  # whatever fails in the compiler, disk or loader: NumPy's kernels also work
+    except Exception as error:  # whatever fails in the compiler, disk or loader, NumPy's kernels still work
         reason = str(error).strip().splitlines() or [type(error).__name__]
         warnings.warn(
             f"minigrad's compiled kernels cannot be used here, so NumPy is used instead: {reason[-1]} "
@@ -127,7 +127,7 @@ def _ask(units: tuple[str, ...]) -> None:
 
 
 def is_wanted() -> bool:
-    """Whether Numba is installed, and the compiled loops are not switched off."""
+    """Whether Numba is installed and the compiled loops are not switched off."""
     if (
         os.environ.get("MINIGRAD_FAST", "1") in ("0", "off", "no", "false")
         or platform.python_implementation() != "CPython"
@@ -139,7 +139,7 @@ def is_wanted() -> bool:
 
 
 def _has_known_layout() -> bool:
-    """Whether an array's fields are where ``functions.py`` expects them."""
+    """Whether the fields of an array are where ``functions.py`` expects them."""
     probe = np.zeros((3, 5), np.float32)[:, ::2]
     fields = (ctypes.c_int64 * 7).from_address(id(probe) + object.__basicsize__)
     at = probe.__array_interface__["data"][0]
@@ -150,6 +150,6 @@ def _has_known_layout() -> bool:
 
 
 def forget_threads() -> None:
-    """Reset the lock in a child process, where a thread that held it does not exist."""
+    """Reset the lock in a child process, where the thread that held it does not exist."""
     global _lock
     _lock = RLock()

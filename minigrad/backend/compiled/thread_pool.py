@@ -1,12 +1,12 @@
-"""How threads share the blocks of a compiled loop. These functions are compiled themselves: none of them needs the GIL.
+"""How threads share the blocks of a compiled loop. These functions are compiled too, and run without the GIL.
 
-The state of a pool is an array of int64; each word is on its own cache line, and few threads write it. ``OPEN`` is the
-number of the current loop, 0 for none. A thread that joins increments the count before it checks whether the loop is
-still open; the caller closes the loop before it checks the count. All threads see these steps in one order, so the
-thread or the caller sees the other, and the description of a loop is never written while a thread may read it.
+The state of a pool is an array of int64. Each word is on its own cache line, and few threads write to it. ``OPEN`` is
+the number of the current loop, or 0 for none. A thread that joins increments the count before it checks whether the
+loop is still open, and the caller closes the loop before it checks the count. All threads see these steps in one order,
+so either the thread or the caller sees the other, and a loop's description is never written while a thread may read it.
 
-A helper with nothing to do keeps looking for a few tenths of a millisecond, so that it need not be woken between two
-operations of a training step. Then it waits for a system lock.
+A helper with nothing to do keeps looking for work for a few tenths of a millisecond, so that it need not be woken
+between two operations of a training step. After that, it waits for a system lock.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from .native import acquire, add, exchange, load, pause, release, run, store, word
 
-LINE = 16  # words of a cache line and of the adjacent one, which is fetched with it
+LINE = 16  # words in a cache line and the adjacent line, which is fetched with it
 OPEN, NEXT, INSIDE, NUMBER, JOB = (8 * LINE * i for i in range(5))  # in bytes
 KERNEL, WORDS, COUNT, GRAIN = JOB, JOB + 8, JOB + 16, JOB + 24
 ACQUIRE, RELEASE, HELPERS = JOB + 32, JOB + 40, JOB + 48
@@ -45,7 +45,7 @@ def new_state(helpers: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 def _check(words: int, spec: int, arguments: int) -> int:
-    """The number, from 1, of the first argument that does not match ``spec`` (loops.py); 0 if all match."""
+    """The number (from 1) of the first argument that does not match ``spec`` (loops.py), or 0 if all match."""
     for i in range(arguments):
         dtype = word(spec + 8 * i)
         if dtype == 0:
@@ -59,7 +59,7 @@ def _check(words: int, spec: int, arguments: int) -> int:
 
 
 def alone(kernel: int, words: int, spec: int, arguments: int, count: int, grain: int) -> int:
-    """Run all blocks on this thread. Returns the result of ``_check``; nothing runs if that is not 0."""
+    """Run all blocks on this thread. Returns the result of ``_check``, and runs nothing unless that is 0."""
     wrong = _check(words, spec, arguments)
     if wrong == 0:
         for start in range(0, count, grain):
@@ -83,7 +83,7 @@ def _wake(state: int, member: int) -> None:
 
 
 def launch(state: int, kernel: int, words: int, spec: int, arguments: int, count: int, grain: int) -> int:
-    """Run all blocks, with the helpers that join. Returns the same as ``alone``."""
+    """Run all blocks with the help of threads that join. Returns the same as ``alone``."""
     wrong = _check(words, spec, arguments)
     if wrong != 0:
         return wrong
@@ -106,14 +106,14 @@ def launch(state: int, kernel: int, words: int, spec: int, arguments: int, count
 
 
 def dismiss(state: int, helper: int) -> None:
-    """End a helper's thread when it is free."""
+    """End a helper's thread once it is free."""
     member = state + MEMBERS + helper * SIZE
     store(member + LEAVE, 1)
     _wake(state, member)
 
 
 def serve(state: int, helper: int, patience: int) -> None:
-    """The main loop of a helper until it is dismissed: work, look for work ``patience`` times, sleep."""
+    """The main loop of a helper, until it is dismissed: work, look for work ``patience`` times, sleep."""
     member = state + MEMBERS + helper * SIZE
     served, idle = 0, 0
     while True:

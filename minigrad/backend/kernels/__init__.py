@@ -1,20 +1,20 @@
-"""Kernels: ``NAME_numba.py`` in loops that Numba compiles, for NumPy's arrays (``backend/compiled``, the extra
-``fast``); ``NAME_cuda.py`` and ``NAME.cu`` for CuPy; ``NAME.py`` for NumPy.
+"""Kernels: ``NAME_numba.py`` consists of loops over NumPy arrays, compiled by Numba (``backend/compiled``, the ``fast``
+extra). ``NAME_cuda.py`` and ``NAME.cu`` are for CuPy, and ``NAME.py`` is for NumPy.
 
-A kernel computes what the op of its name does (``minigrad/ops``: its forward, and its rules for the backward pass) in
-fewer passes over memory. It is a file, or an entry of ``KERNELS`` in a file of several, with two functions:
+A kernel computes the same as the op with its name (in ``minigrad/ops``: the forward function, and rules for the
+backward pass) in fewer passes over memory. It is a file, or an entry of ``KERNELS`` in a file, with two functions:
 
     forward(needs, *args)             the op's result, and the values that ``backward`` needs; NotImplemented for
                                       arguments that it does not support
     backward(needs, saved, g, *args)  for each argument its gradient, computed from the result's; None where it is
                                       not needed
 
-``args`` are the op's arguments in the order of its forward; ``backward`` gets the arguments that the op's rules name,
-and None for all others. Kernels do not compute or save values that ``needs`` does not ask for. A kernel may have a
-function ``takes(*arrays)``, which says before a call in bfloat16 whether ``forward`` supports these arrays.
+``args`` are the op's arguments in the order of its forward function. ``backward`` gets the arguments that the op's
+rules name, and None for all others. Kernels do not compute or save values that ``needs`` does not ask for. A kernel may
+have a function ``takes(*arrays)``, which says before a call in bfloat16 whether ``forward`` supports these arrays.
 
-``adam``, ``muon``, ``sgd`` and ``clip_grad_norm`` belong to no op. A file whose name begins with "_" is shared by
-several kernels.
+``adam``, ``muon``, ``sgd`` and ``clip_grad_norm`` do not belong to an op. A file whose name begins with "_" is shared
+by several kernels.
 """
 
 from importlib import import_module
@@ -24,11 +24,11 @@ from typing import Any
 from ..dtype import Array
 
 Needs = tuple[bool, ...]  # for each argument of the op, whether its gradient is needed
-Gradients = tuple[Array | None, ...]  # for each argument its gradient, None where it is not needed
+Gradients = tuple[Array | None, ...]  # for each argument, its gradient, or None where it is not needed
 
 
 def _by_name(kind: str, **files: str) -> dict[str, str]:
-    """The file of each kernel, from a table of the kernels in each file."""
+    """A dict with the file of each kernel, from a table of the kernels in each file."""
     return {name: file + kind for file, names in files.items() for name in names.split()}
 
 
@@ -56,14 +56,14 @@ CUDA_FILES = _by_name(
     softmax="log_softmax softmax",
 )
 CUDA_FILES["linear"] = "linear"
-NUMPY_FILES = {"cross_entropy": "cross_entropy", "linear": "linear"}  # if no loop supports the arguments
+NUMPY_FILES = {"cross_entropy": "cross_entropy", "linear": "linear"}  # used if no loop supports the arguments
 NAMES = CPU_FILES.keys() | CUDA_FILES.keys()
-FOR_LARGE = frozenset(("exp", "relu", "sigmoid", "silu", "tanh"))  # for few elements NumPy is as fast
-LEAST = 4096  # the least number of elements for which these are tried
+FOR_LARGE = frozenset(("exp", "relu", "sigmoid", "silu", "tanh"))  # NumPy is as fast for few elements
+LEAST = 4096  # the smallest number of elements for which these are tried
 
 
 def load(name: str, file: str) -> Any:
-    """A kernel from its file."""
+    """Load a kernel from its file."""
     module = import_module(f"{__name__}.{file}")
     return getattr(module, "KERNELS", {}).get(name, module)
 

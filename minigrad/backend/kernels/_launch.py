@@ -1,6 +1,6 @@
 """Compiles and launches CUDA kernels. ``NAME.cu`` is next to its launcher ``NAME_cuda.py``. It is compiled when first
 needed, once per number format, with ``common.cuh`` prepended. The compiler is the ``RawModule`` of the arrays' own
-namespace (``cupy.RawModule``), so that the CuPy substitute in the tests can supply another."""
+namespace (``cupy.RawModule``), so that the CuPy substitute in the tests can provide its own compiler."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..registry import xp
 NULL = 0  # the address of a missing array (None would crash in the driver)
 WARP = 32
 BLOCK = 256  # threads in a block, unless a kernel sets another number
-_LONG_ROW = 1024  # from this length on, a whole block works on a row instead of a single warp
-_MOST_BLOCKS = 1 << 16  # kernels loop over the rest
-_FREE_SHARED_BYTES = 48 * 1024  # more shared memory requires an attribute of the kernel
+_LONG_ROW = 1024  # from this length on, a whole block instead of a single warp works on a row
+_MOST_BLOCKS = 1 << 16  # kernels loop over the remaining work
+_FREE_SHARED_BYTES = 48 * 1024  # more shared memory requires setting a kernel attribute
 _FOLDER = Path(__file__).parent
 Defines = tuple[tuple[str, int], ...]
 
@@ -33,18 +33,18 @@ def launch(
     shared_bytes: int = 0,
     defines: Defines = (),
 ) -> None:
-    """Run kernel ``name`` of ``source``.cu, compiled for the dtype of ``like``, on the current device.
+    """Run the kernel ``name`` in ``source``.cu, compiled for the dtype of ``like``, on the current device.
 
     Args:
-        like: an array; its dtype is the kernel's ``real``.
-        grid, block: the number of blocks, and of threads in a block, along x, y and z.
+        like: an array whose dtype becomes the kernel's ``real``.
+        grid, block: the number of blocks, and of threads per block, along x, y and z.
         args: arrays (contiguous or ``strided``), NULL, Python ints (``long long`` in CUDA) and floats (``double``).
-        shared_bytes: dynamic shared memory of a block.
-        defines: macros (name, number); each set of macros gets its own compiled kernel.
+        shared_bytes: dynamic shared memory per block.
+        defines: macros (name, number). Each set of macros gets its own compiled kernel.
 
-    Raises TypeError: ``like`` is not a floating-point array.
+    Raises TypeError if ``like`` is not a floating-point array.
     """
-    if kind_of(like) not in "fb":  # kernels that work only on masks have no ``real``
+    if kind_of(like) not in "fb":  # kernels for masks do not use ``real``
         raise TypeError(f"the {name} kernel computes with floating point numbers, not {like.dtype}")
     if name_of(like.dtype) == "bfloat16":
         defines = (*defines, ("REAL_BFLOAT", 1))
@@ -58,13 +58,13 @@ def launch(
 
 
 def code(source: str) -> str:
-    """The text to compile for ``source``.cu; compile errors name the lines of that file."""
+    """The text to compile for ``source``.cu. Compile errors name the lines of that file."""
     parts = ("common.cuh", f"{source}.cu")
     return "\n".join(f'#line 1 "{part}"\n{(_FOLDER / part).read_text("utf-8")}' for part in parts)
 
 
 def options(bits: int, defines: Defines = ()) -> tuple[str, ...]:
-    """The compiler options for numbers of ``bits`` bits. CuPy appends -ftz=true, so no option can undo it."""
+    """The compiler options for numbers of ``bits`` bits. CuPy appends -ftz=true, which no option can undo."""
     return ("-std=c++17", f"-DREAL_BITS={bits}", *(f"-D{name}={value}" for name, value in defines))
 
 
@@ -84,7 +84,7 @@ def over_elements(like: Array, source: str, name: str, *args: Any) -> None:
 
 
 def each_element(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The grid and block of a kernel that loops with EACH_ELEMENT."""
+    """The grid and block for a kernel that loops with EACH_ELEMENT."""
     return (min(-(-count // BLOCK), _MOST_BLOCKS),), (BLOCK,)
 
 
@@ -109,30 +109,30 @@ def contiguous(x: Array, dtype: Any = None) -> Array:
 
 
 def unset_like(x: Array) -> Array:
-    """Uninitialized memory of a contiguous array's size, in a third of the time of CuPy's ``empty_like``."""
+    """Uninitialized memory in the size of a contiguous array. Takes a third of the time of CuPy's ``empty_like``."""
     return xp(x).empty(x.shape, x.dtype)
 
 
 def strided(x: Array, dtype: Any = None) -> tuple[Any, ...]:
-    """A kernel's arguments for an array that may not be contiguous: the array, and its strides in elements, without the
-    last axis. An array whose dtype differs, or that has gaps along its last axis, is copied."""
+    """Kernel arguments for an array that may not be contiguous: the array, and its strides in elements, except along
+    the last axis. An array whose dtype differs, or that has gaps along its last axis, is copied."""
     if x.strides[-1] != x.itemsize or x.dtype != (dtype or x.dtype):
         x = contiguous(x, dtype)
     return (x, *(step // x.itemsize for step in x.strides[:-1]))
 
 
 def wide(x: Array) -> Any:
-    """The dtype in which kernels accumulate: see common.cuh."""
+    """The dtype in which kernels accumulate (see common.cuh)."""
     return xp(x).float64 if x.dtype.itemsize == 8 else xp(x).float32
 
 
 def address(x: Array | None, dtype: Any = None) -> Array | int:
-    """An optional array as a kernel's argument."""
+    """An optional array as a kernel argument."""
     return NULL if x is None else contiguous(x, dtype)
 
 
 def drawn(keep: Any) -> tuple[Any, int, int]:
-    """A kernel's arguments for ``is_kept``: a mask, None to keep all, or a draw, whose mask is never stored."""
+    """Kernel arguments for ``is_kept`` from a mask, None to keep everything, or a draw, whose mask is never stored."""
     if isinstance(keep, Draw):
         return NULL, (keep.seed + 2**63) % 2**64 - 2**63, keep.bound
     return address(keep, bool), 0, 0

@@ -1,4 +1,4 @@
-"""Shared code of softmax, log-softmax and cross-entropy: maxima, sums, logarithms."""
+"""Shared code for softmax, log-softmax and cross-entropy: maxima, sums, logarithms."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ INFINITY, _LN2 = F(np.inf), F(0.6931471805599453)
 
 @inline
 def top(x: Any) -> np.float32:
-    """The largest of a row; 0 if all are -inf (so that x - top stays -inf, not NaN). The loop compares integers in the
-    same order, as compilers do not vectorize a maximum of float32."""
+    """The largest element of a row, or 0 if all are -inf (so that x - top stays -inf, not NaN). The loop compares
+    integers in the same order, as compilers do not vectorize float32 maxima."""
     best = I(-0x80000000)
     for j in range(x.size):
         key = _ordered(to_bits(x[j]))
@@ -43,7 +43,7 @@ def exp_sum(x: Any, i: int, level: np.float32, first: int, last: int) -> np.floa
 
 @inline
 def log(x: np.float32) -> np.float32:
-    """ln x of a sum of powers (0, a normal number or NaN): x = 2ⁿ m, and ln m = 2 artanh((m - 1) / (m + 1))."""
+    """ln x for a sum of powers (0, a normal number or NaN), with x = 2ⁿ m and ln m = 2 artanh((m - 1) / (m + 1))."""
     bits = to_bits(x)
     n = I((bits - I(0x3F3504F3)) >> I(23))  # √½ ≤ m < √2
     m = from_bits(I(bits - (n << I(23))))

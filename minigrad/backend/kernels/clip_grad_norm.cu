@@ -1,6 +1,6 @@
-// The joint norm of many arrays, and scaling them all.
+// Computes the joint norm of many arrays, and scales them all.
 
-// The sum of squares of each part, in double: float32's squares overflow and underflow.
+// The sum of squares of each part, in double, as float32 squares may overflow or underflow.
 extern "C" __global__ void squares(MANY, double* sums) {
     Part part = MY_PART;
     double sum = 0;
@@ -12,7 +12,7 @@ extern "C" __global__ void squares(MANY, double* sums) {
     if (threadIdx.x == 0) sums[part.which] = sum;
 }
 
-// The root of the sum of all sums: one block.
+// The square root of the sum of all sums, in one block.
 extern "C" __global__ void root(const double* sums, real* total, i64 count) {
     double sum = 0;
     EACH_COLUMN(i, count) sum += sums[i];

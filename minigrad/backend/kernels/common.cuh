@@ -25,12 +25,12 @@ typedef long long i64;
 #define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 #endif
 
-// A product that is not fused with a sum: the same product in two places is then equal, and their difference 0.
+// A product that is not fused with a sum, so that equal products in two places are identical, with difference 0.
 __device__ inline float product(float a, float b) { return __fmul_rn(a, b); }
 __device__ inline double product(double a, double b) { return __dmul_rn(a, b); }
 
-// Loops that do all the work with any number of blocks. A row belongs to the blockDim.x threads that
-// have one threadIdx.y: a single warp, or else (then blockDim.y is 1) the whole block.
+// Loops that do all the work with any number of blocks. A row belongs to the blockDim.x threads with the same
+// threadIdx.y: a single warp, or else (when blockDim.y is 1) the whole block.
 #define EACH_ELEMENT(i, count) \
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < (count); i += (i64)gridDim.x * blockDim.x)
 #define EACH_ROW(row, rows) \
@@ -51,8 +51,8 @@ __device__ inline Part part_of(real* const* table, const i64* parts, i64 columns
     return {table + columns * p[0], p[1], p[2], before + p[3], before + p[4], before + blockIdx.x};
 }
 
-// Dropout's draw, the words of random.py: whether place i is kept, by an existing mask, or else by 16 bits
-// of a hash, which reach ``bound``.
+// The dropout draw, with the words of random.py: whether place i is kept, by an existing mask, or else if 16 bits of a
+// hash reach ``bound``.
 __device__ inline bool is_kept(const bool* mask, i64 seed, i64 bound, i64 i) {
     if (mask || !bound) return !mask || mask[i];
     unsigned long long z = (unsigned long long)seed + (unsigned long long)(i / 4 + 1) * 0x9E3779B97F4A7C15ull;
@@ -62,7 +62,7 @@ __device__ inline bool is_kept(const bool* mask, i64 seed, i64 bound, i64 i) {
     return (i64)(z >> 16 * (i % 4) & 0xffff) >= bound;
 }
 
-// An array (batch, heads, length, width) with its strides, and its part of head number ``head`` of all.
+// An array (batch, heads, length, width) with its strides, and the part for head number ``head`` of all heads.
 #define STRIDED(x) x, i64 x##_batch, i64 x##_head, i64 x##_row
 #define OF_HEAD(x) x + head / heads * x##_batch + head % heads * x##_head, x##_row
 

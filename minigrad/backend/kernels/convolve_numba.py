@@ -1,5 +1,5 @@
-"""Convolution over one or two axes: the windows of some output rows are unrolled into a block that stays in cache, and
-multiplied there. A thread handles such rows, or some channels, of one image; for the weight's gradient, some
+"""Convolution over one or two axes. The windows of some output rows are unrolled into a block that stays in cache, and
+multiplied there. A thread handles such rows, or some channels, of one image. For the weight's gradient, it handles some
 channels of several images."""
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from . import Gradients, Needs, wanted
 
 F = np.float32
 SPACE = 1 << 16  # float32 in a block: half of a second-level cache
-CHANNELS = 16  # in a block, for gradients
-PARTS = 8  # least number of pieces of work for the weight's gradient
+CHANNELS = 16  # channels in a block, for gradients
+PARTS = 8  # the smallest number of pieces of work for the weight's gradient
 
 
 @inline
@@ -34,7 +34,7 @@ def inside(n: int, count: int, step: int, offset: int) -> tuple[int, int]:
 
 @inline
 def unroll(shape: Any, image: int, channels: int, y: int, rows: int, to: int) -> None:
-    """The inputs under each kernel element, for ``rows`` output rows from ``y`` on: (channels · kernel, places)."""
+    """The inputs under each kernel element, for ``rows`` output rows starting at ``y``: (channels · kernel, places)."""
     height, width, places, kh, kw = shape[1], shape[2], shape[5], shape[6], shape[7]
     for i in range(channels * kh * kw):
         c, ky, kx = i // (kh * kw), i // kw % kh, i % kw
@@ -62,7 +62,7 @@ def unroll(shape: Any, image: int, channels: int, y: int, rows: int, to: int) ->
 
 @inline
 def overlay(shape: Any, source: int, channels: int, y: int, rows: int, image: int) -> None:
-    """The transpose of ``unroll``: add its elements back to the image."""
+    """The transpose of ``unroll``, which adds the elements back to the image."""
     height, width, places, kh, kw = shape[1], shape[2], shape[5], shape[6], shape[7]
     for i in range(channels * kh * kw):
         c, ky, kx = i // (kh * kw), i // kw % kh, i % kw
@@ -177,7 +177,7 @@ def convolve_weight(
     images: int,
     parts: int,
 ) -> None:
-    """dW = g xᵀ, for (some of the ``images``, group, ``wide`` channels): one partial sum for each."""
+    """dW = g xᵀ, for (some of the ``images``, group, ``wide`` channels), with one partial sum for each."""
     channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
     inner, outer, kernel = channels // groups, count // groups, shape[6] * shape[7]
     blocks, area, plane = (inner + wide - 1) // wide, high * places, shape[1] * shape[2]
@@ -202,7 +202,7 @@ def convolve_weight(
 
 def geometry(window: Window, channels: int, lengths: Ints, count: int, groups: int) -> Array:
     """Channels, lengths, channels of the result, places, kernel, stride, padding before, dilation, groups, and whether
-    the windows are the single elements in order: then ``unroll`` would change nothing."""
+    the windows are the single elements in order, in which case ``unroll`` would change nothing."""
     pads = [before for before, _ in window.padding]
     one = prod(window.kernel) == prod(window.stride) == 1 and not any(map(any, window.padding))
     pairs = (lengths, window.places(lengths), window.kernel, window.stride, pads, window.dilation)
@@ -216,14 +216,14 @@ def takes(window: Window, *arrays: Array | None) -> bool:
 
 
 def _cut(shape: Array, channels: int) -> tuple[int, int]:
-    """The number of output rows in a block of these channels, and the block's size."""
+    """The number of output rows in a block of ``channels``, and the block's size."""
     each = channels * int(shape[6] * shape[7] * shape[5])  # an output row
     tall = max(1, min(SPACE // each, int(shape[4])))
     return tall, 0 if shape[15] else tall * each
 
 
 def apply(x: Array, weight: Array, bias: Array | None, window: Window, groups: int) -> Array:
-    """The convolution."""
+    """The result of the convolution."""
     lengths = x.shape[2:]
     shape = geometry(window, x.shape[1], lengths, len(weight), groups)
     out = np.empty((len(x), len(weight), *window.places(lengths)), FLOAT32)
@@ -276,7 +276,7 @@ def backward(needs: Needs, saved: None, g: Array, *args: Any) -> Gradients:
     dbias = None
     if needs[2]:
         planes = laid(g).reshape(-1, prod(g.shape[2:]))
-        with blas.one_thread() as one, one:  # otherwise OpenBLAS's threads wake, and take a core from the next loops
+        with blas.one_thread() as one, one:  # otherwise OpenBLAS's threads wake and take a core from the next loops
             dbias = (planes @ np.ones(planes.shape[1], FLOAT32)).reshape(g.shape[:2]).sum(0)
     return wanted(needs, dx, dweight, dbias)
 
@@ -295,5 +295,5 @@ def back_backward(needs: Needs, saved: None, g: Array, *args: Any) -> Gradients:
 
 KERNELS = {
     "convolve": SimpleNamespace(forward=forward, backward=backward),
-    "convolve_back": SimpleNamespace(forward=back_forward, backward=back_backward),  # its gradients are convolutions
+    "convolve_back": SimpleNamespace(forward=back_forward, backward=back_backward),  # gradients are convolutions
 }

@@ -6,7 +6,7 @@
 
 #define NAN_VALUE (INFINITE - INFINITE)
 
-// The row's maximum, the logarithm of its sum of exponentials less that maximum, and 1 - p and -log(p) of its label,
+// The row's maximum, the logarithm of its sum of exponentials minus that maximum, and 1 - p and -log(p) of its label,
 // which are precise even if p rounds to 1.
 struct LogSumExp {
     wide largest, log_total, miss, loss;
@@ -26,7 +26,7 @@ __device__ inline LogSumExp log_sum_exp(const real* x, i64 label, i64 n) {
 
 __device__ inline wide class_weight(const real* weight, i64 j) { return weight ? (wide)weight[j] : (wide)1; }
 
-// Every thread of the row gets the loss; the sum of the coefficients goes to *total.
+// Every thread of the row gets the loss. The sum of the coefficients is written to *total.
 __device__ inline wide row_loss(const real* x, const real* weight, i64 target, LogSumExp lse, wide smoothing, i64 n,
                                 wide* total) {
     wide hit = (1 - smoothing) * class_weight(weight, target);
@@ -42,8 +42,8 @@ __device__ inline wide row_loss(const real* x, const real* weight, i64 target, L
     return loss + smoothing / n * row_sum(losses);
 }
 
-// Loss per row: 0 where the target is ignored, NaN where the class does not exist. largest, log_total, total and miss
-// (rows,) are saved.
+// The loss of each row: 0 where the target is ignored, NaN where the class does not exist. Saves largest, log_total,
+// total and miss (rows,).
 extern "C" __global__ void cross_entropy(const real* x, const i64* target, const real* weight, real* loss,
                                          wide* largest, wide* log_total, wide* total, wide* miss, i64 ignore_index,
                                          double smoothing, i64 rows, i64 n) {

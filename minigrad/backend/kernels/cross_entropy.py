@@ -1,4 +1,4 @@
-"""Cross-entropy row by row, which reads the logits once in the forward pass, and once for their gradient."""
+"""Cross-entropy row by row, which reads the logits once in the forward pass and once for their gradient."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LONG = 4096  # up to this many elements are added one by one
 def forward(
     needs: Needs, logits: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float
 ) -> tuple[Array, Any]:
-    """A row's loss, and for the gradient its target and factor, the largest x, Σ e^(x - top), and 1 - p of the target,
-    computed as the sum of the other classes, which stays exact where p rounds to 1. The largest x is never added to a
-    logarithm, whose digits would be lost."""
+    """The loss of each row. Saves, for the gradient, its target and factor, the largest x, Σ e^(x - top), and 1 - p of
+    the target, computed as the sum over the other classes, which stays exact where p rounds to 1. The largest x is
+    never added to a logarithm, whose digits would be lost."""
     rows, counts = np.ascontiguousarray(logits), target != ignore_index
     index = np.where(counts, target, 0)
     factor = counts.astype(rows.dtype) if weight is None else np.where(counts, weight[index], rows.dtype.type(0))
@@ -39,13 +39,13 @@ def forward(
 
 
 def row_max(rows: Array) -> Array:
-    """The largest of each row, (rows,); 0 for a row that is all -inf (so that x - max stays -inf, not NaN)."""
+    """The maximum of each row, (rows,), or 0 for a row that is all -inf (so that x - max stays -inf, not NaN)."""
     top = rows.max(axis=1)
     return np.where(np.isneginf(top), top.dtype.type(0), top)
 
 
 def row_sum(block: Array) -> Array:
-    """Sums of rows, (rows,): for short rows with BLAS, which is faster; else with ``sum``, which is more precise."""
+    """Sums of rows, (rows,), by BLAS for short rows, which is faster, or else by ``sum``, which is more precise."""
     if block.shape[1] <= _LONG:
         return block @ np.ones(block.shape[1], block.dtype)
     total: Array = block.sum(axis=1)
@@ -53,7 +53,7 @@ def row_sum(block: Array) -> Array:
 
 
 def _spread(below: Array, log_total: Array, weight: Array | None) -> Array:
-    """Σᵥ wᵥ (log Σ e - xᵥ), which smoothing adds. ``below`` is x - top, ``log_total`` the logarithm of its Σ e."""
+    """Σᵥ wᵥ (log Σ e - xᵥ), which smoothing adds. ``below`` is x - top, and ``log_total`` the logarithm of its Σ e."""
     if weight is None:
         return log_total * below.shape[1] - row_sum(below)
     spread: Array = log_total * weight.sum() - below @ weight
@@ -74,5 +74,5 @@ def backward(needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
     out[np.arange(len(rows)), index] = spread * (1 - miss) - hit * miss  # p (hit + spread) - hit
     if each.any():
         out -= each[:, None] * (1 if weight is None else weight)
-    out[ignored & ~(total > 0)] = 0  # rows whose logits are NaN, or all -inf
+    out[ignored & ~(total > 0)] = 0  # rows whose logits are NaN or all -inf
     return (out,)

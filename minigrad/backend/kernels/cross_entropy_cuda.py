@@ -1,7 +1,7 @@
-"""Cross-entropy of logits and class indices, a loss per row, and of ``x @ weight.T + bias`` without ever holding all
-logits: see cross_entropy.cu. The latter runs a chunk of rows at a time: cuBLAS computes its logits, one kernel turns
-them into losses and, in place, into the gradient of the logits, and cuBLAS computes the gradients of x, weight and
-bias. So these gradients are ready with the loss, and ``backward`` only scales them."""
+"""Cross-entropy of logits and class indices, with a loss per row, and of ``x @ weight.T + bias`` without ever storing
+all logits (see cross_entropy.cu). The latter processes one chunk of rows at a time: cuBLAS computes its logits, one
+kernel turns them into losses and, in place, into the gradient for the logits, and cuBLAS computes the gradients for x,
+weight and bias. So these gradients are ready with the loss, and ``backward`` only scales them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import Gradients, Needs, wanted
 from ._launch import address, contiguous, over_rows, unset_like, wide
 from .cross_entropy_numba import linear_backward
 
-CHUNK_BYTES = 1 << 28  # of logits: 256 MiB
+CHUNK_BYTES = 1 << 28  # 256 MiB of logits
 
 
 def forward(

@@ -1,4 +1,4 @@
-"""Cross-entropy of logits, which are read once in the forward pass, and once for their gradient; and of a linear layer,
+"""Cross-entropy of logits, which are read once in the forward pass and once for their gradient, and of a linear layer,
 in chunks of rows, so that its logits are never all in memory. A linear layer's gradients are computed in the forward
 pass, chunk by chunk, for a loss gradient of 1, and scaled later. Ignored rows are dropped at the start."""
 
@@ -19,8 +19,8 @@ from ._softmax_numba import exp_sum, log, log1p, top
 
 F = np.float32
 _INT64 = np.dtype(np.int64)
-CHUNK_BYTES = 20 << 20  # logits of a chunk: they fit into a third-level cache
-LEAST_ROWS = 512  # rows of a chunk, as each chunk reads the whole weight
+CHUNK_BYTES = 20 << 20  # logits in a chunk, which fit into a third-level cache
+LEAST_ROWS = 512  # rows in a chunk, as each chunk reads the whole weight
 _SLOPE = True, False, False, False, False  # the gradients that cross-entropy needs
 
 
@@ -28,7 +28,7 @@ _SLOPE = True, False, False, False, False  # the gradients that cross-entropy ne
 def losses(
     start: int, stop: int, x: Rows, target: Indices, weight: Flat, ignored: int, smoothing: float, out: Rows
 ) -> None:
-    """Per row: Σᵥ qᵥ wᵥ (ln Σ eˣ - xᵥ), q as in ``ops/loss.py``, its largest x, Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ, 1 - p of the target."""
+    """Per row: Σᵥ qᵥ wᵥ (ln Σ eˣ - xᵥ), with q as in ``ops/loss.py``, largest x, Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ, 1 - p of the target."""
     classes = x.shape[1]
     for i in range(start, stop):
         t = target[i]
@@ -42,12 +42,12 @@ def losses(
         own = exp(x[i, t] - most)
         total = exp_sum(x, i, most, 0, classes)
         others = total - own
-        if own > F(0.75) * total:  # own would swamp their digits
+        if own > F(0.75) * total:  # otherwise, own would swamp their digits
             others = exp_sum(x, i, most, 0, t) + exp_sum(x, i, most, t + 1, classes)
         above = log(total)  # ln Σ eˣ, relative to the largest logit: the sum of both could lose all its digits
         out[1, i], out[2, i], out[3, i] = most, total, others / total
         depth = most - x[i, t]
-        depth = F(0.0) if depth <= F(0.0) else depth  # it keeps the compiler from adding ``most`` to ``above``
+        depth = F(0.0) if depth <= F(0.0) else depth  # keeps the compiler from adding ``most`` to ``above``
         loss = log1p(others / own) if others < own else above + depth
         loss *= weight[t]
         if smoothing:
@@ -101,7 +101,7 @@ def grad(
                 dx[i, j] = nothing
             continue
         hit = g[i] * F(1.0 - smoothing) * weight[t]
-        each = g[i] * F(smoothing / classes) if smoothing else F(0.0)  # also for an infinite g
+        each = g[i] * F(smoothing / classes) if smoothing else F(0.0)  # even for an infinite g
         spread, middle, miss = each * whole, saved[1, i], saved[3, i]
         both = (hit + spread) / saved[2, i]
         for j in range(classes):
@@ -156,7 +156,7 @@ def linear_forward(
 
 
 def linear_backward(needs: Needs, saved: Gradients, g: Array, *args: Array) -> Gradients:
-    """Copies also for g = 1: a program may change a gradient, and call backward again. 0 in ignored rows, for any g."""
+    """Scale copies of the saved gradients (even for g = 1, as programs may change them). Ignored rows are always 0."""
     dx, dweight, dbias = saved
     counts = args[3] != args[4]
     rates = xp(g).where(counts, g, g.dtype.type(0))[:, None]

@@ -1,4 +1,4 @@
-// Dropout, and ReLU before it in the same pass. "Dropout", Srivastava et al. 2014.
+// Dropout, optionally after ReLU in the same pass. "Dropout", Srivastava et al. 2014.
 
 // out = x * scale where x is kept, else 0 with its sign. With ``rectify``, x is max(x, 0) first.
 extern "C" __global__ void dropout(const real* x, real* out, i64 rectify, const bool* keep, i64 seed, i64 bound,

@@ -1,4 +1,4 @@
-"""Dropout's draw, with the bits of ``random.drawn``, and dropout by a mask in one pass, also after ReLU."""
+"""The dropout draw, with the bits of ``random.drawn``, and dropout by a mask in one pass, optionally after ReLU."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def mixed(z: np.uint64) -> np.uint64:
 
 @inline
 def reached(word: np.uint64, room: np.uint64) -> np.uint64:
-    """Four bytes of 0 and 1: whether each 16 bits of a word overflow when ``room`` is added."""
+    """Four bytes, 0 or 1, for whether each 16 bits of a word overflow when ``room`` is added."""
     even = (((word & _PAIR) + room) >> W(16)) & _ONES
     odd = ((((word >> W(16)) & _PAIR) + room) >> W(16)) & _ONES
     both = even | (odd << W(8))
@@ -36,7 +36,7 @@ def reached(word: np.uint64, room: np.uint64) -> np.uint64:
 
 @loop
 def draw_words(start: int, stop: int, seed: int, bound: int, keep: Words) -> None:
-    """Draw two words for every eight elements of the mask, which are one word."""
+    """Draw two words for every eight mask elements, which form one word."""
     keep = keep[start:stop]
     state, room = W(seed) + W(2 * start) * _GOLDEN, W(65536 - bound) * _ONES
     for i in range(stop - start):
@@ -54,7 +54,7 @@ def draw(count: int, bound: int, seed: int) -> Array:
 
 @loop
 def masked(start: int, stop: int, x: Flat, keep: Flags, scale: float, rectify: int, out: Flat) -> None:
-    """x · scale where it is kept, else 0 with the sign of x; ``rectify`` uses max(x, 0), which keeps NaN."""
+    """x · scale where it is kept, else 0 with the sign of x. ``rectify`` uses max(x, 0), which keeps NaN."""
     x, keep, out = x[start:stop], keep[start:stop], out[start:stop]
     factor = np.float32(scale)
     for i in range(stop - start):

@@ -1,4 +1,4 @@
-"""Elementwise functions: dropout, with ReLU before it in the same pass, GELU, rotary positions."""
+"""Elementwise functions: dropout (optionally after ReLU in the same pass), GELU, rotary positions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def gelu_backward(needs: Needs, saved: None, g: Array, x: Array, approximate: st
 
 
 def rotate_forward(needs: Needs, x: Array, turns: Array, back: bool) -> tuple[Array, None]:
-    """The result has the memory layout of x: for heads that were split from rows, the order of the rows."""
+    """Rotate x, with a result in the memory layout of x (for heads split from rows, the order of the rows)."""
     pairs = x.shape[-1] // 2
     if x.ndim > 4 or kind_of(x) != "f" or x.shape[-1] % 2 or turns.shape != (x.shape[-2], pairs, 2):
         return NotImplemented

@@ -1,4 +1,4 @@
-"""Functions of one array (exp, relu, sigmoid, silu, tanh, gelu), each with a loop for its result and its gradient."""
+"""Functions of one array (exp, relu, sigmoid, silu, tanh, gelu), with loops for the result and the gradient."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def _gradient(grad: Callable[..., Any]) -> Loop:
 def _kernel(
     value: Callable[..., Any], grad: Callable[..., Any], from_result: bool = False, least: int = LEAST
 ) -> SimpleNamespace:
-    """A kernel from two functions of float32: ``value`` of x, and ``grad`` of g and x, or with ``from_result`` of g
-    and y, which the op's rule must then name. Below ``least`` elements NumPy's functions are faster."""
+    """A kernel from two functions of float32: ``value`` of x, and ``grad`` of g and x (or, with ``from_result``, of g
+    and y, which the op's rule must then name). Below ``least`` elements, NumPy's functions are faster."""
     function, gradient = _function(value), _gradient(grad)
 
     @in_memory_order
@@ -148,7 +148,7 @@ def gelu_by_tanh_grad(g: F, x: F) -> F:
 
 
 class Gelu:
-    """The kernel ``gelu``, exact or by tanh: the gradient is computed from x, so nothing else is saved."""
+    """The ``gelu`` kernel, exact or by tanh. The gradient is computed from x, so nothing else is saved."""
 
     kinds = {"none": _kernel(gelu, gelu_grad, least=1), "tanh": _kernel(gelu_by_tanh, gelu_by_tanh_grad, least=1)}
 

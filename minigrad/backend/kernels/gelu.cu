@@ -1,5 +1,5 @@
-// The Gaussian error linear unit: x times the normal distribution's integral, exact or by tanh.
-// "Gaussian Error Linear Units", Hendrycks and Gimpel 2016.
+// The Gaussian error linear unit: x times the normal CDF, exact or by tanh. "Gaussian Error Linear Units", Hendrycks
+// and Gimpel 2016.
 
 #define SQRT_HALF ((wide)0.70710678118654752440)
 #define SQRT_2_OVER_PI ((wide)0.79788456080286535588)
@@ -7,7 +7,7 @@
 #define CUBIC ((wide)0.044715)
 
 __device__ inline wide integral(wide v, i64 by_tanh) {
-    // (1 + tanh u) / 2 and (1 + erf u) / 2, in forms that are precise where these are near 0
+    // (1 + tanh u) / 2 and (1 + erf u) / 2, in forms that are precise where they are near 0
     return by_tanh ? 1 / (1 + exp(-2 * SQRT_2_OVER_PI * (v + CUBIC * v * v * v))) : (wide)0.5 * erfc(-v * SQRT_HALF);
 }
 

@@ -51,9 +51,9 @@ extern "C" __global__ void layer_norm_gradient(const real* g, const real* x, con
     }
 }
 
-// Sums down the columns: dweight = sum(g * normal), dbias = sum(g), each if it has an array; a linear layer,
-// which has no x, also uses dbias. A block sums 16 columns, each thread every 64th row, in the same order in
-// every run. Block: 16 columns, 64 rows.
+// Column sums: dweight = sum(g * normal), dbias = sum(g), each only if it has an array. A linear layer, which has no x,
+// also uses dbias. A block sums 16 columns, and each thread every 64th row, in the same order in every run. Block: 16
+// columns, 64 rows.
 extern "C" __global__ void __launch_bounds__(1024) layer_norm_parameter_gradients(
     const real* g, const real* x, const wide* mean, const wide* inverse_std, real* dweight, real* dbias, i64 rows,
     i64 n) {

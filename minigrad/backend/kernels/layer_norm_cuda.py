@@ -1,4 +1,4 @@
-"""Layer norm over the last axis, and RMS norm, which is the same without the mean: see layer_norm.cu."""
+"""Layer norm over the last axis, and RMS norm, which does not subtract the mean (see layer_norm.cu)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layer norm over the last axis, a row at a time, RMS norm (the same without the mean), and group norm."""
+"""Layer norm over the last axis, a row at a time, RMS norm (which does not subtract the mean), and group norm."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..dtype import Array
 from . import Gradients, Needs, wanted
 
 F = np.float32
-_LONG = 1 << 16  # float32 sums of longer rows lose digits; NumPy's sums keep them
+_LONG = 1 << 16  # float32 sums of longer rows lose digits that NumPy's sums keep
 _PART = 4096  # elements of a group that are summed in float32; these sums are added in float64
-_SUMMED = 1 << 20  # bytes of a block whose columns are summed: large, as the blocks' sums are added at the end
+_SUMMED = 1 << 20  # bytes in a block whose columns are summed: large, as the blocks' sums are added at the end
 
 
 @loop
 def normalise(
     start: int, stop: int, x: Rows, weight: Flat, bias: Flat, eps: float, centred: int, out: Rows, stats: Rows
 ) -> None:
-    """y = (x - mean) · scale · weight + bias, where scale = 1 / √(variance + eps); ``stats`` are mean and scale."""
+    """y = (x - mean) · scale · weight + bias, where scale = 1 / √(variance + eps). ``stats`` are mean and scale."""
     width = x.shape[1]
     share = F(1.0) / F(width)
     for i in range(start, stop):

@@ -1,4 +1,4 @@
-"""A linear map: its shape check, and its products, on all cores or by cuBLAS, which sums 16-bit products in float32."""
+"""A linear map: its shape check and its products, on all cores or by cuBLAS, which sums 16-bit products in float32."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Optimizer updates of many parameters, and clipping, in one launch: see adam.cu, sgd.cu, muon.cu, clip_grad_norm.cu.
-A row has arrays that belong together, such as a parameter and its gradient. Kernels get a table of the arrays'
-addresses and a list of the parts into which all rows are cut, with a block of threads for each. Both stay on the GPU
-until they change: most steps upload nothing. Clipping does not wait for the GPU."""
+"""Optimizer updates and clipping of many parameters in one launch: see adam.cu, sgd.cu, muon.cu, clip_grad_norm.cu. A
+row consists of arrays that belong together, such as a parameter and its gradient. Kernels get a table of the arrays'
+addresses and a list of the parts into which all rows are cut, with a block of threads for each part. Table and list
+stay on the GPU until they change, so most steps upload nothing. Clipping does not wait for the GPU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEPT = 64  # tables on the GPU: gradients may alternate between a few addresses
 
 class Many:
     """Rows with the same number of arrays, on the GPU of the first, ``device``. ``fits`` says for each row whether
-    kernels support it (contiguous arrays on that GPU, of one size and one floating dtype); it is false for all rows if
+    kernels support it (contiguous arrays on that GPU, of one size and one floating dtype). It is false for all rows if
     two share memory. ``parts`` is the number of parts."""
 
     def __init__(self, rows: Sequence[tuple[Array, ...]]) -> None:
@@ -36,7 +36,7 @@ class Many:
         self.parts = sum(-(-size // PART) for size in self._sizes if size > 0)
 
     def each(self, source: str, name: str, *args: Any, rates: Sequence[tuple[float, ...]] | None = None) -> None:
-        """Run a kernel ``(MANY, args..., the row's rates...)``, once for all rows of one dtype and equal rates."""
+        """Run a kernel ``(MANY, args..., the row's rates...)`` once for all rows with the same dtype and rates."""
         groups: dict[Any, list[int]] = {}
         for i, (row, size) in enumerate(zip(self.rows, self._sizes, strict=True)):
             if size > 0:
@@ -52,7 +52,7 @@ class Many:
 
 
 def _size(row: tuple[Any, ...], kind: Any, device: int) -> int:
-    """The size of each array of a row, -1 if kernels do not support it."""
+    """The size of each array in a row, or -1 if kernels do not support the row."""
     dtype, size = row[0].dtype, row[0].size
     for a in row:
         if type(a) is not kind or a.device.id != device or not a.flags.c_contiguous:
@@ -69,7 +69,7 @@ def _table(lib: Any, device: int, addresses: tuple[int, ...]) -> Array:
 
 @lru_cache(_KEPT)
 def _parts(lib: Any, device: int, sizes: tuple[int, ...]) -> Array:
-    """For each part: its row, its first element, its end, and where the row's parts begin and end."""
+    """For each part, its row, its first element, its end, and where the row's parts begin and end."""
     parts: list[tuple[int, ...]] = []
     for i, n in enumerate(sizes):
         ends = len(parts), len(parts) + -(-n // PART)
@@ -88,7 +88,7 @@ def sgd_all(many: Many, *numbers: float) -> None:
 
 
 def norm(many: Many) -> Array:
-    """√ of the sum of all squares, 0-d, in the widest dtype."""
+    """The square root of the sum of all squares, 0-d, in the widest dtype."""
     like = max((row[0] for row in many.rows), key=lambda x: x.itemsize)
     sums, total = xp(like).empty(many.parts, "float64"), xp(like).empty((), like.dtype)
     many.each("clip_grad_norm", "squares", sums)
@@ -102,18 +102,18 @@ def clip(many: Many, most: float, total: Array) -> None:
 
 
 def scale(many: Many, factor: float | Array) -> None:
-    """Multiply all arrays in place by a factor, a number or a 0-d array on the GPU."""
+    """Multiply all arrays in place by a factor, which is a number or a 0-d array on the GPU."""
     by, number = ((NULL, NULL), factor) if isinstance(factor, float) else (_single_or_double(factor), 1.0)
     many.each("clip_grad_norm", "scale", *by, 0, number)
 
 
 def _single_or_double(x: Array) -> tuple[Any, Any]:
-    """A number on the GPU for a kernel that takes it as float32 or float64."""
+    """A number on the GPU, for a kernel that accepts it as float32 or float64."""
     return (x, NULL) if x.dtype == "float32" else (NULL, x.astype("float64", copy=False))
 
 
 def muon_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps: int) -> list[bool]:
-    """Update the matrices of rows (θ, g, m) in place; returns for each whether it is supported."""
+    """Update the matrices of rows (θ, g, m) in place. Returns for each row whether it is supported."""
     shapes: dict[Any, list[int]] = {}
     for i, (param, *_) in enumerate(many.rows):
         if many.fits[i] and param.size:
@@ -136,7 +136,7 @@ def muon_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps
 
 
 def _iterate(x: Array, out: Array, coefficients: list[float]) -> None:
-    """A step of the Newton-Schulz iteration for a batch, by the smaller of XXᵀ and XᵀX."""
+    """A Newton-Schulz iteration step for a batch, with the smaller of XXᵀ and XᵀX."""
     lib, turned, wide = xp(x), x.swapaxes(1, 2), x.shape[1] <= x.shape[2]
     gram = matmul(x, turned) if wide else matmul(turned, x)  # CuPy's own copies a transposed operand
     factor = lib.matmul(gram, gram)

@@ -1,6 +1,6 @@
-"""Optimizer updates of many parameters together, and clipping: many arrays in one compiled loop. A row has arrays
-that belong together, such as a parameter and its gradient: contiguous float32 of one size. Loops get a table of the
-array objects' addresses, and a list of parts into which all rows are cut. ``optim`` has the plain rules."""
+"""Optimizer updates and clipping of many arrays in one compiled loop. A row consists of arrays that belong together,
+such as a parameter and its gradient: contiguous float32 of one size. Loops get a table of the array objects' addresses
+and a list of parts into which all rows are cut. ``optim`` has the plain rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..dtype import Array
 F = np.float32
 PART = 4096  # elements
 GRAIN = 8  # parts that a thread takes at a time: many arrays are small
-SMALL = 1 << 26  # multiplications: up to this size, one core computes all products for one of Muon's matrices
+SMALL = 1 << 26  # multiplications: up to this size, one core computes all products for a Muon matrix
 _LEAST = 1e-15  # from this total norm on, no relevant square underflows in float32
 _CONTIGUOUS, _WRITEABLE = 0x1, 0x400  # NumPy's flags
 _FITTING = _CONTIGUOUS | _WRITEABLE
@@ -32,7 +32,7 @@ _KIND = HEAD - 8  # the offset of an object's type
 
 @loop
 def look(start: int, stop: int, table: Indices, kind: int, dtype: int, sizes: Indices, places: Indices) -> None:
-    """For each row: the size of an array, -1 if loops do not support it, and the address of the first array's data."""
+    """For each row, the array size (-1 if loops do not support the row) and the address of the first array's data."""
     columns = table.size // sizes.size
     for i in range(start, stop):
         size, places[i] = -1, -i
@@ -49,8 +49,8 @@ def look(start: int, stop: int, table: Indices, kind: int, dtype: int, sizes: In
 
 
 class Many:
-    """Rows with the same number of arrays: the ``table`` of their objects' addresses (rows, arrays of a row); for each
-    row whether it ``fits`` loops (none does if two rows share memory); and for each part (row, first element, size)."""
+    """Rows with the same number of arrays: the ``table`` of their objects' addresses (rows, arrays of a row), whether
+    each row ``fits`` loops (none does if two rows share memory), and for each part (row, first element, size)."""
 
     def __init__(self, rows: Sequence[tuple[Array, ...]]) -> None:
         sizes = self._look(rows)
@@ -66,7 +66,7 @@ class Many:
         update(len(self.parts), GRAIN, self.parts, self.table, len(self.rows[0]), *args)
 
     def _look(self, rows: Sequence[tuple[Array, ...]]) -> list[int]:
-        """The size of each row, -1 if loops do not support it."""
+        """The size of each row, or -1 if loops do not support the row."""
         count = len(rows)
         self.table = np.fromiter(map(id, chain.from_iterable(rows)), np.int64, count * len(rows[0]))
         sizes, places = np.empty((2, count), np.int64)
@@ -75,7 +75,7 @@ class Many:
 
 
 def _known(array: Array) -> Array:
-    """The same memory with NumPy's dtype object: an unpickled array has its own, which loops do not recognize."""
+    """The array with NumPy's dtype object, as loops do not recognize the dtype object of an unpickled array."""
     return array.view(FLOAT32) if type(array) is np.ndarray and array.dtype == FLOAT32 else array
 
 
@@ -172,7 +172,7 @@ def multiply(start: int, stop: int, parts: Indices, table: Indices, columns: int
 
 
 def norm(many: Many) -> Any:
-    """√ of the sum of all squares; NotImplemented if they may underflow or overflow in float32."""
+    """The square root of the sum of all squares, or NotImplemented if they may underflow or overflow in float32."""
     sums = np.empty(len(many.parts), FLOAT32)
     many.each(squares, sums)
     length = math.sqrt(sums.sum(dtype=np.float64))
@@ -193,7 +193,7 @@ def scale(many: Many, factor: float | Array) -> None:
 def orthogonal(
     gemm: int, x: int, other: int, gram: int, factor: int, rows: int, columns: int, a: float, b: float, c: float
 ) -> None:
-    """A step of the Newton-Schulz iteration, from ``x`` to ``other``, by the smaller of XXᵀ and XᵀX."""
+    """A Newton-Schulz iteration step from ``x`` to ``other``, with the smaller of XXᵀ and XᵀX."""
     n, wide = min(rows, columns), rows <= columns
     depth = max(rows, columns)
     sgemm(gemm, not wide, wide, n, n, depth, F(1.0), x, columns, x, columns, F(0.0), gram, n)
@@ -250,7 +250,7 @@ def muon(
 
 
 def muon_all(many: Many, rates: Sequence[float], numbers: Sequence[float], steps: int) -> list[bool]:
-    """``Muon._update_together`` for rows (θ, g, m), the slowest first; returns for each whether it is supported."""
+    """``Muon._update_together`` for rows (θ, g, m), slowest first. Returns for each row whether it is supported."""
     works = [p.size * min(p.shape) for p, *_ in many.rows]
     gemm = blas.sgemm()
     small = [fits and work <= SMALL and bool(gemm) for fits, work in zip(many.fits, works, strict=True)]

@@ -1,7 +1,7 @@
 // Muon's update of many matrices in place, around the products of its iteration: see ``muon_step`` in optim/muon.py.
-// Rows are (parameter, gradient, mean, x, another x), and the x of one shape a batch.
+// Rows are (parameter, gradient, mean, x, another x). All x of one shape form a batch.
 
-// Update the mean; x is the update to be orthogonalized; compute the sum of x² of each part.
+// Update the mean, set x to the update to be orthogonalized, and compute the sum of x² of each part.
 extern "C" __global__ void momentum(MANY, double* sums, double rest, double share) {
     Part part = MY_PART;
     const real* grad = part.row[1];

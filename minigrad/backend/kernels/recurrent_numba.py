@@ -1,5 +1,5 @@
-"""The LSTM and the GRU over all steps. The rows of a batch are independent: a thread takes some of them through all
-steps without synchronization."""
+"""The LSTM and the GRU over all steps. The rows of a batch are independent, so a thread processes some of them through
+all steps without synchronization."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..products import column_sums, matmul
 from . import Gradients, Needs, wanted
 
 F = np.float32
-ROWS = 16  # of the batch, that a thread takes at a time: with fewer, products are less efficient
+ROWS = 16  # rows of the batch that a thread takes at a time: with fewer, products are less efficient
 
 
 def plan(sizes: tuple[int, ...], reverse: bool) -> Array:
@@ -28,7 +28,7 @@ def plan(sizes: tuple[int, ...], reverse: bool) -> Array:
 
 
 def unfit(sizes: tuple[int, ...], *arrays: Any) -> bool:
-    """Whether compiled loops do not support these, so that NumPy computes them."""
+    """Whether compiled loops do not support these arrays, so that NumPy must be used."""
     return not sizes or any(type(a) is not np.ndarray or a.dtype != np.float32 or not a.size for a in arrays)
 
 
@@ -74,8 +74,8 @@ def lstm(
     tops: Strided,
     inner: int,
 ) -> None:
-    """Rows [start, stop) of the batch. If the gates, the previous h and c, and tanh c are ``kept``, each step stores
-    them in its own rows; otherwise all steps share the same memory."""
+    """Rows [start, stop) of the batch. If the gates, the previous h and c, and tanh c are kept, each step stores them
+    in its own rows. Otherwise, all steps share the same memory."""
     width = 4 * inner
     for s in range(len(steps) // 2):
         n = min(stop, steps[2 * s + 1]) - start
@@ -122,8 +122,8 @@ def lstm_back(
     grad: Strided,
     inner: int,
 ) -> None:
-    """The same rows, from the last step to the first: ``grad`` becomes the gradient of the gates' inputs; ``dh`` and
-    ``dc`` begin as the gradients of the last states, and become the gradients of the first."""
+    """Gradients for the rows, from the last step to the first. ``grad`` becomes the gradient for the gates' inputs.
+    ``dh`` and ``dc`` begin as the gradients for the last states, and become those for the first."""
     width = 4 * inner
     for s in range(len(steps) // 2 - 1, -1, -1):
         n = min(stop, steps[2 * s + 1]) - start
@@ -206,8 +206,8 @@ def gru(
     shares: Strided,
     inner: int,
 ) -> None:
-    """Rows [start, stop) of the batch. If the gates, the previous h, and the share of W h + b in n are ``kept``, each
-    step stores them in its own rows; otherwise all steps share the same memory."""
+    """Rows [start, stop) of the batch. If the gates, the previous h, and the share of W h + b in n are kept, each step
+    stores them in its own rows. Otherwise, all steps share the same memory."""
     width, beta = 3 * inner, F(1.0) if bias.size else F(0.0)
     for s in range(len(steps) // 2):
         n = min(stop, steps[2 * s + 1]) - start
@@ -253,8 +253,8 @@ def gru_back(
     dnew: Strided,
     inner: int,
 ) -> None:
-    """The same rows, from the last step to the first: ``grad`` becomes the gradient of W h + b, ``dnew`` the gradient
-    of tanh's input; ``dh`` begins as the gradient of the last h, and becomes the gradient of the first."""
+    """Gradients for the rows, from the last step to the first. ``grad`` becomes the gradient for W h + b, and ``dnew``
+    the one for tanh's input. ``dh`` begins as the gradient for the last h, and becomes the one for the first."""
     width = 3 * inner
     for s in range(len(steps) // 2 - 1, -1, -1):
         n = min(stop, steps[2 * s + 1]) - start

@@ -1,7 +1,7 @@
-// Rotary positions: the numbers 2 i and 2 i + 1 of a row, rotated by an angle of the row's place and i.
+// Rotary positions: the numbers 2 i and 2 i + 1 of a row, rotated by an angle that depends on the row's place and i.
 // "RoFormer", Su et al. 2021, equation 15.
 
-// x and out are (batch, heads, length, 2 pairs), turns (length, pairs, 2) has cosines and sines; ``count`` pairs in all.
+// x and out are (batch, heads, length, 2 pairs), turns (length, pairs, 2) has cosines and sines, and count is in pairs.
 extern "C" __global__ void rotate(const real* STRIDED(x), const wide* turns, real* STRIDED(out), i64 back, i64 heads,
                                   i64 length, i64 pairs, i64 count) {
     EACH_ELEMENT(i, count) {

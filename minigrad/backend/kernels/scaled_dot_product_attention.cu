@@ -1,21 +1,21 @@
 // Attention without the (queries, keys) matrix in memory: softmax(q k^T * scale + mask) v, tile by tile.
-// "FlashAttention", Dao et al. 2022, and "FlashAttention-2", Dao 2023, whose order of loops is used here.
+// "FlashAttention", Dao et al. 2022, and "FlashAttention-2", Dao 2023, whose loop order is used here.
 //
 // Arrays are (batch, heads, length, width), with any strides, except along the last axis. HEAD is the larger width of
 // q and v, rounded up to 16; TILE is the number of queries and of keys in a tile. A block is 16 x 16 threads;
-// thread (tx, ty) handles the rows ty, ty + 16, ... of a tile and the columns tx, tx + 16, ... BLOCKS of them share
-// a multiprocessor: within 128 registers nothing is spilled, unless a thread's numbers are wide or many.
+// thread (tx, ty) handles the rows ty, ty + 16, ... of a tile and the columns tx, tx + 16, ... BLOCKS blocks share a
+// multiprocessor. With 128 registers, nothing is spilled unless a thread's numbers are wide or many.
 
 #define SIDE 16
-#define PER (TILE / SIDE)      // rows of a tile, and columns of scores, that a thread has
-#define COLUMNS (HEAD / SIDE)  // columns of the result that a thread has
+#define PER (TILE / SIDE)      // rows of a tile, and columns of scores, per thread
+#define COLUMNS (HEAD / SIDE)  // columns of the result per thread
 #define PITCH (HEAD + 1)       // numbers from one row of a tile to the next: odd, to avoid bank conflicts
 #define SCORE_PITCH (TILE + 1)
 #define EACH_OWN(i, count) _Pragma("unroll") for (int i = 0; i < count; ++i)  // unrolled: arrays stay in registers
 #define HALF_WARP_EACH(step) for (int step = SIDE / 2; step > 0; step /= 2)
 #define BLOCKS (REAL_BITS < 64 && TILE * HEAD <= 4096 ? 2 : 1)
 
-// The masking: a bool mask, or one that is added (or none), with its strides; dropout, whose draw begins at place
+// Masking parameters: a bool mask, an added mask or none, with its strides; dropout, whose draw begins at place
 // ``drawn``; causality.
 struct Attention {
     const bool* allowed;
@@ -31,7 +31,7 @@ struct Attention {
         const bool *keep, i64 seed, i64 bound, i64 heads, i64 queries, i64 keys, i64 width, i64 value_width,  \
         i64 causal, double scale, double keep_scale
 
-// The part of head number ``head`` (of batch head / heads) of these parameters.
+// The part of these parameters for head number ``head`` (of batch head / heads).
 #define ATTENTION_OF(head)                                                                                    \
     {allowed ? allowed + (head) / heads * stride_b + (head) % heads * stride_h : 0,                           \
      added ? added + (head) / heads * stride_b + (head) % heads * stride_h : 0,                               \
@@ -84,7 +84,7 @@ __device__ inline void add_product(const wide* scores, int along, int across, co
     }
 }
 
-// This thread's part of a tile of results, times a factor, to an array (rows, n) from row ``first`` on.
+// Write this thread's part of a tile of results, times a factor, to an array (rows, n) from row ``first`` on.
 __device__ inline void store_tile(const wide (&sums)[PER][COLUMNS], wide factor, real* to, i64 pitch,
                                   i64 first, i64 rows, i64 n) {
     EACH_OWN(i, PER)
@@ -94,8 +94,8 @@ __device__ inline void store_tile(const wide (&sums)[PER][COLUMNS], wide factor,
         }
 }
 
-// The result, and lse: the logarithm of each row's sum of exponentials, from which the backward passes compute
-// the probabilities again. A row that may attend to nothing gets zeros, and an lse of +inf: probabilities 0.
+// The result, and lse, the logarithm of each row's sum of exponentials, from which the backward passes recompute the
+// probabilities. A row that may not attend to any key gets zeros, and an lse of +inf, for probabilities of 0.
 extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention(
     const real* STRIDED(q), const real* STRIDED(k), const real* STRIDED(v), real* STRIDED(out), wide* lse,
     ATTENTION_PARAMETERS) {
@@ -168,9 +168,9 @@ __device__ inline void score_gradients(const Attention& a, i64 query, i64 key, c
     }
 }
 
-// dq = ds k * scale: a block for a tile of queries, which loops over all keys. It runs first, and writes to delta
-// (heads, queries) the sum(g * out) of each row, which the softmax gradient subtracts. Where dmask (heads, queries,
-// keys) is given, it gets ds; the rest of it stays unchanged.
+// dq = ds k * scale. Each block handles a tile of queries and loops over all keys. This runs first, and writes the
+// sum(g * out) of each row, which the softmax gradient subtracts, to delta (heads, queries). If dmask (heads, queries,
+// keys) is passed, ds is written to it; the rest of it stays unchanged.
 extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention_query_gradients(
     const real* STRIDED(g), const real* STRIDED(q), const real* STRIDED(k), const real* STRIDED(v),
     const real* STRIDED(out), real* STRIDED(dq), const wide* lse, wide* delta, wide* dmask,
@@ -217,7 +217,7 @@ extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention_query
     store_tile(sums, a.scale, OF_HEAD(dq), first, queries, width);
 }
 
-// dv = p^T g and dk = ds^T q * scale: a block for a tile of keys, which loops over all queries.
+// dv = p^T g and dk = ds^T q * scale. Each block handles a tile of keys and loops over all queries.
 extern "C" __global__ void __launch_bounds__(SIDE* SIDE, BLOCKS) attention_key_gradients(
     const real* STRIDED(g), const real* STRIDED(q), const real* STRIDED(k), const real* STRIDED(v),
     real* STRIDED(dk), real* STRIDED(dv), const wide* lse, const wide* delta, ATTENTION_PARAMETERS) {

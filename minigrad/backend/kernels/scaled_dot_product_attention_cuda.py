@@ -1,6 +1,6 @@
-"""Scaled dot-product attention, tile by tile: see scaled_dot_product_attention.cu. It saves the result and the
-logarithm of each row's sum of exponentials for the backward pass. If heads are so wide that a tile of them exceeds
-a block's shared memory, the plain definition runs instead."""
+"""Scaled dot-product attention, tile by tile (see scaled_dot_product_attention.cu). It saves the result and the
+logarithm of each row's sum of exponentials for the backward pass. If heads are so wide that a tile exceeds a block's
+shared memory, the plain definition runs instead."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WIDEST_HEAD = 256
 @dataclass(frozen=True)
 class Plan:
     """The tiling of one call: ``head`` is the larger width of q and v, rounded up to 16, ``tile`` the number of queries
-    and of keys in a tile, ``itemsize`` the bytes of a number in shared memory."""
+    and of keys in a tile, and ``itemsize`` the bytes per number in shared memory."""
 
     head: int
     tile: int
@@ -34,13 +34,13 @@ class Plan:
         return (("HEAD", self.head), ("TILE", self.tile))
 
     def shared_bytes(self, tiles: int, scores: int) -> int:
-        """Shared memory for this many tiles of rows and of scores."""
+        """The bytes of shared memory for this many tiles of rows and of scores."""
         return (tiles * self.tile * (self.head + 1) + scores * self.tile * (self.tile + 1)) * self.itemsize
 
 
 @cache
 def plan(head: int, length: int, itemsize: int, most_bytes: int) -> Plan | None:
-    """The largest useful tiles for the length that fit into the backward pass's shared memory; None if none fit."""
+    """The largest useful tiles for the length that fit into shared memory in the backward pass, or None if none fit."""
     if head > _WIDEST_HEAD:
         return None
     padded = -(-max(head, 1) // _SIDE) * _SIDE
@@ -76,7 +76,7 @@ def _attention_args(q: Array, k: Array, v: Array, *how: Any) -> tuple[Any, ...]:
     if mask is not None:
         mask = mask.reshape((1,) * (4 - mask.ndim) + mask.shape)
         step = 1
-        for axis in (3, 2, 1, 0):  # an axis of length 1 is broadcast: its stride is 0
+        for axis in (3, 2, 1, 0):  # an axis of length 1 is broadcast, with a stride of 0
             strides[axis] = step if mask.shape[axis] > 1 else 0
             step *= mask.shape[axis]
         if mask.dtype.kind == "b":

@@ -1,7 +1,7 @@
-"""Attention, one head of a sequence at a time, PART of its queries at a time: their scores never leave the cache. Shape
-letters: B batch, H heads, T and S target and source length, D and Dv width of a head. It saves a row's largest score
-and 1 / the sum of its exponentials, and the backward pass computes the weights again (Dao et al. 2022, FlashAttention:
-Fast and Memory-Efficient Exact Attention with IO-Awareness). With a causal mask, a part skips its later keys."""
+"""Attention for one head of a sequence and PART of its queries at a time, so that scores never leave the cache. Shape
+letters: B batch, H heads, T and S target and source length, D and Dv width of a head. It saves each row's largest score
+and 1 / the sum of its exponentials, and the backward pass recomputes the weights (Dao et al. 2022, FlashAttention: Fast
+and Memory-Efficient Exact Attention with IO-Awareness). With a causal mask, a part skips later keys."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ._softmax_numba import top as largest
 
 F = np.float32
 PART = 32  # queries
-WORK = 1 << 16  # multiplications of a block: a few microseconds
+WORK = 1 << 16  # multiplications in a block: a few microseconds
 
 
 @inline
 def head_of(x: int, b: int, h: int) -> int:
-    """The address of a head's rows."""
+    """The address of the rows of a head."""
     return at(x) + b * step(x, 0) + h * step(x, 1)
 
 
@@ -48,8 +48,8 @@ def score_rows(
     place: int,
     has_top: bool,
 ) -> None:
-    """e^(score - top) of n queries, from number ``first`` on: a mask is added, and a hidden key has weight 0. The
-    largest score of a row is written to ``top``, or read from it if ``has_top``."""
+    """e^(score - top) for n queries, from number ``first`` on. The mask is added, and hidden keys get weight 0. The
+    largest score of a row is written to ``top``, or read from there if ``has_top``."""
     for i in range(n):
         line = row(scores + 4 * i * keys, keys)
         count = min(keys, first + i + 1) if is_causal else keys
@@ -70,7 +70,7 @@ def score_rows(
 def weigh_rows(
     weights: int, n: int, keys: int, keep: int, keep_step: int, rest: float, share: Flat, place: int
 ) -> None:
-    """Divide the exponentials of n rows by their sums (``share``: 1 / sum), and apply the draw at ``keep`` (or 0)."""
+    """Divide the exponentials of n rows by their sums (``share`` is 1 / sum), and apply the draw at ``keep`` (or 0)."""
     for i in range(n):
         line, total = row(weights + 4 * i * keys, keys), F(0.0)
         for s in range(keys):
@@ -99,8 +99,8 @@ def grad_rows(
     share: Flat,
     place: int,
 ) -> None:
-    """From exponentials and the gradients of the weights after dropout, compute these weights, and the gradients of the
-    scores before ``scale``, w (gradient - Σ w gradient) · scale."""
+    """From exponentials and the gradients for the weights after dropout, compute these weights, and the gradients for
+    the scores before ``scale``, w (gradient - Σ w gradient) · scale."""
     for i in range(n):
         line, grad = row(weights + 4 * i * keys, keys), row(grads + 4 * i * keys, keys)
         part, total = share[place + i], F(0.0)
@@ -150,7 +150,7 @@ def attend_back(
     added: Strided, added_b: int, added_h: int, added_t: int, keep: int, is_causal: int, scale: float, rest: float,
     memory: Strided, top: Flat, share: Flat, dquery: Strided, dkey: Strided, dvalue: Strided,
 ) -> None:  # fmt: skip
-    """The gradients of heads of sequences. The last part, which sees the most keys, is first; the others add to it."""
+    """The gradients of heads of sequences. The last part, with the most keys, runs first; the others add to it."""
     heads, queries, width = length(query, 1), length(query, 2), length(query, 3)
     keys, depth = length(value, 2), length(value, 3)
     weights, ldq, ldk = at(memory) + thread * step(memory, 0), leading(query), leading(key)
@@ -184,7 +184,7 @@ def attend_back(
 
 
 def _in_rows(x: Array) -> Array:
-    """The array, or a copy if BLAS cannot read its rows."""
+    """The array, or a copy if BLAS cannot read the array's rows."""
     fits = x.strides[3] == 4 and x.strides[2] >= 4 * x.shape[3] and x.strides[2] % 4 == 0 and x.dtype is FLOAT32
     return x if fits else np.array(x, FLOAT32, order="C")
 
@@ -203,7 +203,7 @@ def _added(mask: Array | None, query: Array, key: Array) -> tuple[Array | None, 
 
 
 def _units(query: Array, value: Array) -> tuple[int, int]:
-    """The number of heads of all sequences, and the number of them in a block."""
+    """The number of heads in all sequences, and the number of heads in a block."""
     batch, heads, length, width = query.shape
     return batch * heads, WORK // (length * value.shape[2] * (width + value.shape[3]))
 

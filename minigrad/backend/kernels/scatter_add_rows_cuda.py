@@ -1,4 +1,4 @@
-"""The sum of rows by index, an embedding's gradient: see scatter_add_rows.cu."""
+"""The sums of rows by index, an embedding's gradient (see scatter_add_rows.cu)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..registry import xp
 from . import Needs
 from ._launch import WARP, contiguous, launch, wide
 
-_WARPS = 8  # in a block
+_WARPS = 8  # warps in a block
 
 
 def forward(needs: Needs, g: Array, indices: Array, rows: int) -> tuple[Array, None]:

@@ -1,5 +1,5 @@
-"""The sum of rows by index, an embedding's gradient: sorted by index, so that each row of the result is written once. A
-thread owns some rows, and adds to each in the original order: any number of threads yields the same bits."""
+"""The sums of rows by index, an embedding's gradient. Rows are sorted by index, so each result row is written once. A
+thread owns some result rows and adds to them in the original order, so any number of threads yields the same bits."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from . import Needs
 
 @loop
 def arrange(start: int, stop: int, indices: Indices, ends: Indices, order: Indices) -> None:
-    """Counting sort: ``order`` gets the places of index 0, then of 1 and so on; the places of i end at ``ends[i + 1]``.
-    ``ends[0]`` becomes 1 if an index is out of range."""
+    """A counting sort. ``order`` gets the places of index 0, then of index 1, and so on. The places of index i end at
+    ``ends[i + 1]``. ``ends[0]`` becomes 1 if an index is out of range."""
     rows = ends.size - 1
     for i in range(rows + 1):
         ends[i] = 0

@@ -1,6 +1,6 @@
 // softmax and log-softmax of the rows of x, and their gradients: all (rows, n).
 
-// out = exp(x) / sum(exp(x)). A row of nothing but -inf becomes zeros, not NaN.
+// out = exp(x) / sum(exp(x)). A row that is all -inf becomes zeros, not NaN.
 extern "C" __global__ void softmax(const real* x, real* out, i64 rows, i64 n) {
     EACH_ROW(row, rows) {
         const real* in = x + row * n;
@@ -23,7 +23,7 @@ extern "C" __global__ void log_softmax(const real* x, real* out, i64 rows, i64 n
         wide largest = -INFINITE;
         EACH_COLUMN(j, n) largest = fmax(largest, (wide)in[j]);
         largest = row_max(largest);
-        wide others = 0, equal = 0;  // summed separately: next to one of the largest, a 1, the others would lose digits
+        wide others = 0, equal = 0;  // separate sums: added to one of the largest (1), the others would lose digits
         EACH_COLUMN(j, n) {
             wide power = exp((wide)in[j] - largest);
             if (power == 1) equal += 1;
@@ -51,7 +51,7 @@ extern "C" __global__ void softmax_gradient(const real* g, const real* out, real
     }
 }
 
-// dx = g - exp(out) * sum(g), by exp(out) - 1 where that is more precise, and the sum is finite
+// dx = g - exp(out) * sum(g), from exp(out) - 1 where that is more precise and the sum is finite
 extern "C" __global__ void log_softmax_gradient(const real* g, const real* out, real* dx, i64 rows, i64 n) {
     EACH_ROW(row, rows) {
         wide total = 0;

@@ -1,4 +1,4 @@
-"""Softmax and its logarithm along ``dim``, and their gradients from the result: see softmax.cu."""
+"""Softmax and its logarithm along ``dim``, and their gradients from the result (see softmax.cu)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._launch import contiguous, over_rows, unset_like
 
 
 def _along(name: str) -> SimpleNamespace:
-    """The kernel of an op on rows along ``dim``."""
+    """A kernel for an op on rows along ``dim``."""
 
     def run(name: str, dim: int, *inputs: Array) -> Array:
         last = [contiguous(xp(x).moveaxis(x, dim, -1)) if x.ndim else x.reshape(1) for x in inputs]

@@ -1,4 +1,4 @@
-"""Softmax and log-softmax, a row at a time, and their gradients from the result."""
+"""Softmax and log-softmax, one row at a time, and their gradients from the result."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ F = np.float32
 
 @loop
 def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
-    """y = e^(x - max) / Σ e^(x - max); zeros for a row that is all -inf. The sum has a separate loop: one that also
-    writes adds in a different order if x and y are close together in memory."""
+    """y = e^(x - max) / Σ e^(x - max); or zeros for a row that is all -inf. The sum has a separate loop, since a loop
+    that also writes adds in a different order if x and y are close together in memory."""
     width = x.shape[1]
     for i in range(start, stop):
         level, total = top(x[i]), F(0.0)
@@ -35,8 +35,8 @@ def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
 
 @loop
 def grad(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
-    """dx = y (d - Σ d y), d = g - Σ g y. d is stored in ``out``, as the compiler may add in any order; an infinite Σ d
-    y counts as 0, as in the op's rule."""
+    """dx = y (d - Σ d y), where d = g - Σ g y. d is stored in ``out``, as the compiler may add in any order. An
+    infinite Σ d y counts as 0, as in the op's rule."""
     width = y.shape[1]
     for i in range(start, stop):
         total = F(0.0)
@@ -72,13 +72,13 @@ def log_rows(start: int, stop: int, x: Rows, out: Rows) -> None:
 
 @inline
 def is_one(total: np.float32) -> Any:
-    """Whether a sum of powers is so close to its largest term, 1, that the digits of the others are lost."""
+    """Whether a sum of powers is so close to its largest term, 1, that the digits of the other terms are lost."""
     return F(0.9) < total < F(1.4)
 
 
 @inline
 def element_grad(g: np.float32, y: np.float32, total: np.float32) -> np.float32:
-    """g - e^y Σ g, by 1 - e^y if e^y exceeds ½, as in the op's rule."""
+    """g - e^y Σ g, computed from 1 - e^y if e^y exceeds ½, as in the op's rule."""
     large = y > F(-0.6931)
     half = F(0.5) * y if large else F(0.0)
     p = fma(half, F(1 / 5040), F(1 / 720))
@@ -92,7 +92,7 @@ def element_grad(g: np.float32, y: np.float32, total: np.float32) -> np.float32:
 
 @inline
 def infinite_grad(g: np.float32, y: np.float32, total: np.float32) -> np.float32:
-    """The same if Σ g is infinite or NaN, when e^y must not be split: (e^y - 1) Σ g + Σ g is NaN."""
+    """g - e^y Σ g for an infinite or NaN Σ g, where e^y must not be split, as (e^y - 1) Σ g + Σ g is NaN."""
     return g - (exp(y) if y > F(-104.0) else F(0.0)) * total
 
 
@@ -112,7 +112,7 @@ def log_grad(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
 
 
 def along(by_rows: Loop, grad: Loop) -> SimpleNamespace:
-    """A kernel along any axis, which is moved to the end. ``by_rows`` gets the rows of the input and the result,
+    """A kernel along any axis, which is moved to the end. ``by_rows`` gets the rows of the input and the result, and
     ``grad`` the rows of the result's gradient, the result, and the input's gradient."""
 
     def run(loop: Loop, dim: int, *inputs: Array) -> Any:

@@ -175,10 +175,10 @@
 
   function showStart() {
     const name = called(data.output);
-    const told = "Nothing has a gradient. That is not a gradient of zero: there is none.";
+    const start = "There are no gradients yet, not even zeros.";
     return [
-      viz.el("header", { class: "what" }, viz.el("h1", { id: "name", tabindex: -1 }, "No backward yet"),
-        quiet(`${told} Backward will begin at ${name}.`)),
+      viz.el("header", { class: "what" }, viz.el("h1", { id: "name", tabindex: -1 }, "Before the backward pass"),
+        quiet(`${start} The backward pass will begin at ${name}.`)),
       drawing(data.output),
       section("value", name, panel.value(nodes[data.output].value, "its numbers are not known")),
     ];
