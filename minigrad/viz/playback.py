@@ -175,7 +175,7 @@ class _StepDot(Dot):
         parts += [span("┄ gradients to come", self.palette.quiet, SMALL)] * (number < count)
         yield _INDENT.join(parts)
         if not number:
-            yield span("No backward yet", self.palette.ink, SIZE + 2)
+            yield span("Before the backward pass", self.palette.ink, SIZE + 2)
             begin = _called(self.graph, self.graph.output)
             yield self._row(f"There are no gradients yet, not even zeros. The backward pass will begin at {begin}.")
             return

@@ -195,7 +195,7 @@ def test_a_picture_of_each_step(net: Net) -> None:
         words = [text.replace("\xa0", " ") for text in root.itertext()]
         gradients.append(sum("∇" in text for text in words))
         if not number:
-            assert "No backward yet" in words and not [text for text in words if "∇" in text and text != "∇ 1"]
+            assert "Before the backward pass" in words and not [text for text in words if "∇" in text and text != "∇ 1"]
             continue
         assert f"step {number} of {count}" in " ".join(words)
         formulas = played.graph.ops[played.graph.nodes[step.node].op].gradients
