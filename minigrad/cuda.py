@@ -59,7 +59,7 @@ def current_device() -> int:
 
 
 def set_device(device: DeviceLike) -> None:
-    """Make ``device`` the GPU that "cuda" means. A negative number changes nothing. Raises ValueError: it is not a
+    """Make ``device`` the GPU that "cuda" means. A negative number changes nothing. Raises ValueError if it is not a
     GPU's name."""
     if isinstance(device, int) and device < 0:
         return

@@ -36,7 +36,7 @@ def fuse_conv_bn_weights(
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A copy of a convolution that includes the batch norm after it, both in evaluation mode. Raises AssertionError:
+    """A copy of a convolution that includes the batch norm after it, both in evaluation mode. Raises AssertionError if
     one of them is in training mode.
 
     >>> conv, bn = nn.Conv2d(2, 3, 3).eval(), nn.BatchNorm2d(3).eval()

@@ -30,7 +30,7 @@ class UninitializedTensorMixin(Tensor):
 
     @property
     def shape(self) -> Size:
-        """Raises RuntimeError: the shape is unknown."""
+        """Raises RuntimeError if the shape is unknown."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized module, or in "

@@ -116,7 +116,7 @@ class ProcessGroup:
             raise RuntimeError(f"the ranks do not make the same call. {'; '.join(parts)}")
 
     def number_of(self, rank: int) -> int:
-        """The number in the group of a rank of the world. Raises ValueError: it is not in the group."""
+        """The number in the group of a rank of the world. Raises ValueError if it is not in the group."""
         if rank not in self.ranks:
             raise ValueError(f"rank {rank} is not in the group, whose ranks are {', '.join(map(str, self.ranks))}")
         return self.ranks.index(rank)

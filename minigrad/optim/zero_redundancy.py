@@ -27,7 +27,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         parameters_as_bucket_view: ignored, as weights are sent from their own memory. overlap_with_ddp: only False.
 
     The attribute ``optim`` is the inner optimiser, which sees only the gradients of this rank's share. Raises
-    ValueError: ``init_process_group`` was not called; TypeError: ``optimizer_class`` is not an optimiser;
+    ValueError if ``init_process_group`` was not called; TypeError if ``optimizer_class`` is not an optimiser;
     NotImplementedError: ``overlap_with_ddp=True``."""
 
     def __init__(
@@ -102,8 +102,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         self._whole = {"state": dict(sorted(values_by_number.items())), "param_groups": groups} if is_here else None
 
     def state_dict(self) -> dict[str, Any]:
-        """The whole state, in the form of ``optimizer_class``. Raises RuntimeError: ``consolidate_state_dict`` was not
-        called on all ranks beforehand, or sent the state to another rank."""
+        """The whole state, in the form of ``optimizer_class``. Raises RuntimeError if ``consolidate_state_dict`` was
+        not called on all ranks beforehand, or sent the state to another rank."""
         if self._whole is None:
             rank = self.process_group.number
             raise RuntimeError(

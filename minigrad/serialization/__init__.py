@@ -52,9 +52,9 @@ def save(
             path ends in ".safetensors", else as an archive that ``torch.load`` reads.
         pickle_module, pickle_protocol: for pickling; by default Python's, with protocol 2 for data, 5 for the rest.
 
-    Raises pickle.PicklingError, TypeError, AttributeError: a part cannot be pickled, such as a lambda; TypeError: a
-    complex128 or 4-bit float tensor for a safetensors file, which lacks these dtypes; AttributeError:
-    ``f`` is not a path or a file object. OSError: the file cannot be written.
+    Raises pickle.PicklingError, TypeError, AttributeError: a part cannot be pickled, such as a lambda; TypeError if a
+    complex128 or 4-bit float tensor for a safetensors file, which lacks these dtypes; AttributeError if ``f`` is not a
+    path or a file object. OSError if the file cannot be written.
 
     >>> import os, tempfile
     >>> file = os.path.join(tempfile.mkdtemp(), "model.pt")
@@ -119,8 +119,8 @@ def load(
     Returns the object; for another program's safetensors file, a dict of its tensors. If ml_dtypes is missing, bfloat16
     becomes float32.
 
-    Raises FileNotFoundError: the file does not exist. EOFError: it is empty. RuntimeError: it is damaged, or its format
-    unknown. pickle.UnpicklingError: it contains more than data.
+    Raises FileNotFoundError if the file does not exist. EOFError if it is empty. RuntimeError if it is damaged, or its
+    format unknown. pickle.UnpicklingError: it contains more than data.
 
     >>> import os, tempfile
     >>> file = os.path.join(tempfile.mkdtemp(), "model.pt")
@@ -196,7 +196,7 @@ def _load_shards(source: Source, map_location: Any) -> dict[str, Any]:
 
 def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:
     """Write tensors by name, like ``safetensors.torch.save_file``, with a checksum. Raises TypeError, OSError;
-    ValueError: a name with a lone surrogate."""
+    ValueError if a name with a lone surrogate."""
     arrays: dict[str, Ndarray] = {}
     for name, tensor in tensors.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):

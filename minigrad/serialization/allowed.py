@@ -128,7 +128,7 @@ def hashed(keys: list[Any], bounds: Bounds) -> int:
 
 
 def dict_of(items: Any = ()) -> Any:
-    """A dict from another dict, or from pairs. Raises like ``hashed`` and ``put``; TypeError: neither."""
+    """A dict from another dict, or from pairs. Raises like ``hashed`` and ``put``; TypeError if neither."""
     if not isinstance(items, (dict, list, tuple)):
         raise TypeError(f"a dict of a {type(items).__name__}")
     pairs = [(key, value) for key, value in (items.items() if isinstance(items, dict) else items)]
@@ -236,7 +236,7 @@ def _bytearray(data: Any = b"", encoding: str = "latin-1") -> bytearray:
 
 
 def size_of(numbers: Any = ()) -> Size:
-    """A Size. Raises TypeError: these are not integers."""
+    """A Size. Raises TypeError if these are not integers."""
     if not isinstance(numbers, (tuple, list)) or not all(type(n) is int for n in numbers):
         raise TypeError("a Size of values that are not integers")
     return Size(numbers)
@@ -250,7 +250,7 @@ def _reconstructor(cls: Any, base: Any, state: Any) -> Any:
 
 
 def device_of(*args: Any) -> Device:
-    """A device with a name and a number. Raises TypeError; ValueError: it does not exist."""
+    """A device with a name and a number. Raises TypeError; ValueError if it does not exist."""
     if not all(arg is None or type(arg) is str or (type(arg) is int and arg < 1 << 31) for arg in args):
         raise TypeError("a device whose arguments are not a name and a number")
     try:

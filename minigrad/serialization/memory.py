@@ -152,7 +152,7 @@ def blocks(parts: Sequence[Part]) -> None:
 
 def view(memory: Array, offset: Any, size: Any, stride: Any, kind: Any = None) -> Array:
     """A view of dense memory, given offset, shape and strides in elements of a NumPy dtype, by default the memory's.
-    Raises ValueError: it would reach beyond the memory."""
+    Raises ValueError if it would reach beyond the memory."""
     check_shape(size, 16)
     if not isinstance(stride, (tuple, list)) or len(size) != len(stride):
         raise ValueError("a tensor whose number of strides is not its number of axes")

@@ -39,7 +39,7 @@ def holds(kind: np.dtype[Any]) -> bool:
 
 def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
     """Write arrays by name, and their checksum, to a path (replaced atomically) or to a binary file object. Raises
-    OSError; ValueError: a lone surrogate in a name or metadata; TypeError: metadata that is not text."""
+    OSError; ValueError if a lone surrogate in a name or metadata; TypeError if metadata that is not text."""
     if not all(isinstance(text, str) for item in (metadata or {}).items() for text in item):
         raise TypeError(f"cannot write {f}: metadata must map text to text, not {metadata!r}")
     try:

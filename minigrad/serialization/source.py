@@ -66,8 +66,8 @@ class EmptyFileError(EOFError, RuntimeError):
 class Source:
     """The bytes to load, from a path, or from a binary file object's position to its end: ``file`` and ``data``, (n,)
     uint8. A file is mapped, and regions are copied; with ``mmap`` regions stay in the file, and changes to them stay
-    in memory. Raises FileNotFoundError: the file does not exist; AttributeError: ``f`` is not a path or a file object;
-    TypeError: it reads text; ValueError: ``mmap`` with a file object; EmptyFileError: the file is empty."""
+    in memory. Raises FileNotFoundError if the file does not exist; AttributeError if ``f`` is not a path or a file
+    object; TypeError if it reads text; ValueError: ``mmap`` with a file object; EmptyFileError if the file is empty."""
 
     def __init__(self, f: Any, mmap: bool = False) -> None:
         self.mmap = mmap

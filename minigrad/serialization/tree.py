@@ -213,7 +213,7 @@ class Reader:
         return {name: self._tensor_at(name, "cpu") for name in self._arrays}
 
     def whole(self, node: Any) -> Any:
-        """The object that the whole tree describes. Raises LookupError, TypeError, ValueError: it is invalid."""
+        """The object that the whole tree describes. Raises LookupError, TypeError, ValueError if it is invalid."""
         try:
             obj = self.decode(node)
             Bounds().check([obj, *self._containers])

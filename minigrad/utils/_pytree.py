@@ -232,7 +232,7 @@ def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
 
 
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """Apply ``func`` to each leaf and the matching parts of ``rests``. Raises ValueError: their nesting differs."""
+    """Apply ``func`` to each leaf and the matching parts of ``rests``. Raises ValueError if their nesting differs."""
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten(map(func, leaves, *(spec.flatten_up_to(rest) for rest in rests)))
 

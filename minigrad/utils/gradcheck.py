@@ -65,7 +65,7 @@ def gradcheck(
         fast_mode: check only one direction, with the summed tolerances of its elements.
         check_undefined_grad, ...: PyTorch's other options are ignored.
 
-    Raises GradcheckError: a gradient is wrong. The message shows the worst element and the rules involved;
+    Raises GradcheckError if a gradient is wrong. The message shows the worst element and the rules involved;
     ValueError: no input requires a gradient."""
     points = _listed(inputs)
     return _agrees(_of_reals(func, points), _reals(points), raise_exception, eps, (atol, rtol, nondet_tol), fast_mode)
@@ -247,7 +247,7 @@ def _by_elements(func: Function, inputs: tuple[Any, ...], array: Any, eps: float
 
 
 def _pulled(roots: Any, xs: list[Any], arriving: Any) -> tuple[Any, ...]:
-    """The gradients of the inputs. Raises GradcheckError: a shape or dtype differs from the input's."""
+    """The gradients of the inputs. Raises GradcheckError if a shape or dtype differs from the input's."""
     gradients = grad(roots, xs, arriving, retain_graph=True, materialize_grads=True)
     for i, (gradient, x) in enumerate(zip(gradients, xs, strict=True)):
         if gradient.array.shape != x.array.shape or gradient.array.dtype != x.array.dtype:

@@ -21,7 +21,7 @@ from .equations import check_sides, matrices, or_nan, solve_triangular, square
 
 @method
 def cholesky(A: Tensor, upper: bool = False) -> Tensor:
-    """L in A = L Lᴴ for positive definite A, or Lᴴ if ``upper``. Raises LinAlgError: a matrix is not positive
+    """L in A = L Lᴴ for positive definite A, or Lᴴ if ``upper``. Raises LinAlgError if a matrix is not positive
     definite."""
     lower: Tensor = apply(ops.cholesky, (square(A, "cholesky"),))
     return lower.mH if upper else lower
@@ -123,7 +123,7 @@ def qr(A: Tensor, mode: str = "reduced") -> return_types.qr[Tensor]:
 @spelled
 def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor[Tensor]:
     """(LU, pivots) of A = P L U, L (with ones on its diagonal) and U in one matrix; pivots are LAPACK's, int32. Raises
-    LinAlgError: U has a zero on its diagonal, so it cannot solve equations."""
+    LinAlgError if U has a zero on its diagonal, so it cannot solve equations."""
     return return_types.linalg_lu_factor(*lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
 
@@ -155,7 +155,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> return_types.lu_unpack[Tensor]:
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> return_types.lu_unpack[Tensor]:
-    """(P, L, U) from ``linalg.lu_factor``'s results; parts that are not unpacked are empty. Raises RuntimeError: the
+    """(P, L, U) from ``linalg.lu_factor``'s results; parts that are not unpacked are empty. Raises RuntimeError if the
     pivots are not int32."""
     if LU_pivots.array.dtype != np.int32:
         raise RuntimeError(f"lu_unpack: LU_pivots is expected to be a tensor of int32, not of {LU_pivots.dtype}")
@@ -185,7 +185,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 @spelled
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor[Tensor]:
     """(LD, pivots) of the lower triangle of symmetric (Hermitian) matrices, in LAPACK's format; without a gradient.
-    Raises LinAlgError: D has a zero on its diagonal, so it cannot solve equations."""
+    Raises LinAlgError if D has a zero on its diagonal, so it cannot solve equations."""
     return return_types.linalg_ldl_factor(*ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
 
 
@@ -205,7 +205,7 @@ def ldl_factor_ex(
 
 @spelled
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """X in A X = B, B (..., N, K), for the A given to ``ldl_factor``; only B gets a gradient. Raises RuntimeError:
+    """X in A X = B, B (..., N, K), for the A given to ``ldl_factor``; only B gets a gradient. Raises RuntimeError if
     shapes or dtypes do not match."""
     check_sides(square(LD, "ldl_solve"), B, True, "ldl_solve")
     if LD.array.shape[:-1] != pivots.array.shape or pivots.array.dtype.kind not in "iu":

@@ -46,7 +46,7 @@ def _same_dtype(a: Tensor, b: Tensor, name: str) -> None:
 
 @method
 def inverse(A: Tensor) -> Tensor:
-    """The inverse of square matrices. Raises LinAlgError: a matrix is singular."""
+    """The inverse of square matrices. Raises LinAlgError if a matrix is singular."""
     return apply(ops.inverse, (square(A, "inv"),))
 
 
@@ -107,7 +107,7 @@ def logdet(input: Tensor) -> Tensor:
 @spelled
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of a tensor whose first ``ind`` axes are a matrix's rows, and the others its columns. Raises
-    RuntimeError: ``ind`` is not positive, or the numbers of rows and columns differ."""
+    RuntimeError if ``ind`` is not positive, or the numbers of rows and columns differ."""
     if ind <= 0:
         raise RuntimeError(f"linalg.tensorinv: Expected a strictly positive integer for 'ind', not {ind}")
     rows, columns = A.array.shape[:ind], A.array.shape[ind:]
@@ -164,7 +164,7 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 @spelled
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X in A X = B (X A = B if not ``left``); B is a matrix of columns (..., N, K) or a vector (..., N). Raises
-    LinAlgError: a matrix is singular. RuntimeError: shapes or dtypes do not match."""
+    LinAlgError if a matrix is singular. RuntimeError if shapes or dtypes do not match."""
     square(A, "solve")
     if vector := B.array.ndim == 1 or B.array.shape == A.array.shape[:-1]:  # one for each matrix
         if not left:
@@ -202,8 +202,8 @@ def solve_ex(
 @spelled
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """X in A X = B (X A = B if not ``left``) for the upper or lower triangle of A; where its diagonal has a zero, the
-    result is infinite or NaN. ``unitriangular`` replaces the diagonal with ones. Raises RuntimeError: shapes or dtypes
-    do not match."""
+    result is infinite or NaN. ``unitriangular`` replaces the diagonal with ones. Raises RuntimeError if shapes or
+    dtypes do not match."""
     square(A, "solve_triangular")
     check_sides(A, B, left, "solve_triangular")
     if not left:
@@ -238,7 +238,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 @spelled
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
-    """X in ``tensordot(A, X, X.ndim) = B``. ``dims`` are axes of A to move to the end first. Raises RuntimeError: A's
+    """X in ``tensordot(A, X, X.ndim) = B``. ``dims`` are axes of A to move to the end first. Raises RuntimeError if A's
     axes for B and for X have different numbers of elements."""
     if dims is not None:
         A = A.movedim(tuple(dims), tuple(range(-len(dims), 0)))

@@ -198,7 +198,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
 @method
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q from ``geqrf``: input and tau (input2).
-    Raises RuntimeError: shapes do not match."""
+    Raises RuntimeError if shapes do not match."""
     if input.array.ndim < 2 or input3.array.ndim < 2:
         raise RuntimeError(f"ormqr: input {input.shape} and other {input3.shape} must have at least 2 dimensions")
     side = -2 if left else -1

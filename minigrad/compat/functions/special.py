@@ -34,7 +34,7 @@ igamma, igammac, sinc = binary(s.igamma), binary(s.igammac), unary(s.sinc)
 
 @function
 def polygamma(n: int, input: Tensor) -> Tensor:
-    """The n-th derivative of ``digamma``. Raises RuntimeError: n is negative."""
+    """The n-th derivative of ``digamma``. Raises RuntimeError if n is negative."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return apply(s.digamma, (input,)) if n == 0 else apply(s.polygamma, (input, int(n)))
@@ -42,7 +42,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
 @method(in_place=True)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError: p is below 1."""
+    """The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError if p is below 1."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     return sum((lgamma(input - 0.5 * j) for j in range(1, p)), lgamma(input)) + 0.25 * p * (p - 1) * math.log(math.pi)

@@ -39,7 +39,7 @@ def stft(
         return_complex: False for a last axis (real, imaginary) instead of complex numbers. Real signals require it.
         align_to_window: without ``center``, frame t's window, not the frame, begins at t · hop_length.
 
-    Raises RuntimeError: lengths do not match, or are not positive.
+    Raises RuntimeError if lengths do not match, or are not positive.
     """
     name, hop, width = _checked("stft", n_fft, hop_length, win_length, window)
     one = input.dim() == 1
@@ -90,7 +90,7 @@ def istft(
         length: cut or zero-pad the signal to this length.
         return_complex: the signal is complex.
 
-    Raises RuntimeError: lengths do not match; all windows are 0 at some position of the signal.
+    Raises RuntimeError if lengths do not match; all windows are 0 at some position of the signal.
     """
     name, hop, width = _checked("istft", n_fft, hop_length, win_length, window)
     if not input.is_complex() or input.dim() not in (2, 3) or not input.numel():

@@ -85,7 +85,7 @@ class TripletMarginLoss(_TripletLoss, function=F.triplet_margin_loss):
 
 class TripletMarginWithDistanceLoss(_TripletLoss, function=F.triplet_margin_with_distance_loss, kw_only=True):
     """TripletMarginLoss with any distance, by default ``PairwiseDistance()``.
-    Raises ValueError: the margin is not positive."""
+    Raises ValueError if the margin is not positive."""
 
     distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
     margin: float = 1.0
@@ -113,7 +113,7 @@ class LinearCrossEntropyLoss(_LinearLoss, fields=True, kw_only=True):
         bias, device, dtype: for the linear layer.
         options: ignored.
 
-    Raises RuntimeError: weight's shape is not (C,), or label_smoothing is outside [0, 1].
+    Raises RuntimeError if weight's shape is not (C,), or label_smoothing is outside [0, 1].
 
     Attributes:
         linear: Linear(D, C d1 ...).

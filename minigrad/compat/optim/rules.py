@@ -143,7 +143,7 @@ class Adafactor(Optimizer):
         eps: (ε₁, ε₂). ε₁ is the smallest √v, and the smallest mean of r; the dtype's machine epsilon if None.
         d: the rms of u above which it is scaled down.
 
-    Raises ValueError: an option outside its range. RuntimeError: complex parameters.
+    Raises ValueError: an option outside its range. RuntimeError if complex parameters.
     """
 
     def __init__(

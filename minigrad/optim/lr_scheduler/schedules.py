@@ -145,7 +145,7 @@ class FactorScheduler(GroupScheduler):
         raise NotImplementedError
 
     def _ratio(self, e: int) -> float:
-        """f(e) / f(e - 1), rounded as in PyTorch. Raises ZeroDivisionError: f(e - 1) is 0."""
+        """f(e) / f(e - 1), rounded as in PyTorch. Raises ZeroDivisionError if f(e - 1) is 0."""
         return self._factor(e) / self._factor(e - 1)
 
     def _floor(self, i: int) -> float:
@@ -180,7 +180,7 @@ def put(group: Group, name: str, value: Any) -> None:
 
 
 def for_each_group(name: str, optimizer: Optimizer, value: Any, refusal: str = _OTHER_LENGTH) -> list[Any]:
-    """A value for each group, given one for all or a list. Raises ValueError: the list has the wrong length."""
+    """A value for each group, given one for all or a list. Raises ValueError if the list has the wrong length."""
     count = len(optimizer.param_groups)
     values = list(value) if isinstance(value, (list, tuple)) else [value] * count
     if len(values) != count:
@@ -189,7 +189,7 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any, refusal: str = _
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """Raises TypeError: this is not an Optimizer."""
+    """Raises TypeError if this is not an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 

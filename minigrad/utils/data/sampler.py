@@ -50,7 +50,7 @@ class RandomSampler(Sampler[int]):
 
     A pass has ``num_samples`` indices, by default as many as the dataset; without replacement, a longer pass goes
     through several orders. ``generator``: None creates one for each pass, seeded from the default generator. Raises
-    TypeError: ``replacement`` is not a bool; ValueError: ``num_samples`` is not a positive int."""
+    TypeError if ``replacement`` is not a bool; ValueError if ``num_samples`` is not a positive int."""
 
     def __init__(
         self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Source = None
@@ -120,7 +120,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 class BatchSampler(Sampler[list[int]]):
     """The indices of any iterable in lists of ``batch_size``; ``drop_last`` leaves out a shorter last list.
-    Raises ValueError: ``batch_size`` is not a positive int, or ``drop_last`` not a bool."""
+    Raises ValueError if ``batch_size`` is not a positive int, or ``drop_last`` not a bool."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         _check_positive("batch_size", batch_size)

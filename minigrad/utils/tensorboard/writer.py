@@ -43,7 +43,7 @@ class SummaryWriter:
         max_queue, flush_secs: the maximum number of pending events, and the maximum seconds between writes.
         filename_suffix: appended to file names.
 
-    Raises ImportError: the package ``tensorboard`` is not installed."""
+    Raises ImportError if the package ``tensorboard`` is not installed."""
 
     def __init__(
         self,

@@ -40,7 +40,7 @@ def margin_ranking_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be larger, -1 where x₂ should. Raises RuntimeError: the
+    """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be larger, -1 where x₂ should. Raises RuntimeError if the
     numbers of axes differ."""
     if not input1.array.ndim == input2.array.ndim == target.array.ndim:
         sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
@@ -76,7 +76,7 @@ def cosine_embedding_loss(
     Args:
         input1, input2: (N, D), or (D). target: (N), or ().
 
-    Raises RuntimeError: the numbers of axes do not match.
+    Raises RuntimeError if the numbers of axes do not match.
     """
     axes = target.array.ndim
     if axes > 1:
@@ -116,7 +116,7 @@ def multi_margin_loss(
         input: scores, (N, C), (C), or (), which is one class. target: classes (integers), (N), or ().
         p: 1 or 2. weight: a factor for each class, (C).
 
-    Raises ValueError: ``p`` is not 1 or 2. RuntimeError: shapes do not match; a class is outside 0 .. C - 1.
+    Raises ValueError if ``p`` is not 1 or 2. RuntimeError if shapes do not match; a class is outside 0 .. C - 1.
     """
     input = input if input.array.ndim else input.reshape(1)
     shape = tuple(input.array.shape)
@@ -160,7 +160,7 @@ def multilabel_margin_loss(
         input: scores, (N, C), or (C).
         target: classes (integers) in the shape of ``input``; a sample's targets end before its first -1.
 
-    Raises RuntimeError: the shapes differ; a class is outside -1 .. C - 1.
+    Raises RuntimeError if the shapes differ; a class is outside -1 .. C - 1.
     """
     shape, array = tuple(input.array.shape), target.array
     if len(shape) > 2 or 0 in shape[-1:] or tuple(array.shape) != shape:
@@ -267,7 +267,7 @@ def ctc_loss(
         zero_infinity: replace infinite losses, of targets too long for their frames, with 0; otherwise their gradients
             are NaN within the input length.
 
-    Raises RuntimeError: lengths or shapes do not match, or the blank is outside 0 .. C - 1; IndexError: a target is
+    Raises RuntimeError if lengths or shapes do not match, or the blank is outside 0 .. C - 1; IndexError if a target is
     outside 0 .. C - 1 (checked on the CPU).
 
     As in PyTorch, the gradient is with respect to logits whose log-softmax is ``log_probs``: it exceeds the formula's

@@ -45,7 +45,7 @@ def grid_sample(
             ("reflection").
         align_corners: see above; None means False, with PyTorch's warning.
 
-    Raises ValueError: an unknown mode. RuntimeError: shapes or dtypes do not match.
+    Raises ValueError: an unknown mode. RuntimeError if shapes or dtypes do not match.
     """
     for name, value, choices in (("mode", mode, tuple(_TAPS)), ("padding_mode", padding_mode, _PADDINGS)):
         if value not in choices:
@@ -155,7 +155,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     Returns:
         (N, H, W, 2) or (N, D, H, W, 3).
 
-    Raises ValueError: shapes or dtypes do not match. NotImplementedError: an unsupported number of axes.
+    Raises ValueError if shapes or dtypes do not match. NotImplementedError if an unsupported number of axes.
     """
     is_aligned = _aligned(align_corners)
     n, lengths = len(size) - 2, list(size[2:])

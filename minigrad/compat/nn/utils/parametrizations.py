@@ -160,7 +160,7 @@ def orthogonal(
         orthogonal_map: "matrix_exp" (the default for square matrices), "cayley", or "householder" (for others).
         use_trivialization: multiply by a fixed matrix, so that any orthogonal matrix can be assigned.
 
-    Raises ValueError: the parameter is missing or not a matrix, or the map is unknown.
+    Raises ValueError if the parameter is missing or not a matrix, or the map is unknown.
     """
     weight: Any = getattr(module, name, None)
     if not isinstance(weight, Tensor):

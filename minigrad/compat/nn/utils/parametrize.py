@@ -130,7 +130,7 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
         parametrization: called with the original(s); its ``right_inverse(tensor)``, if any, computes them.
         unsafe: do not check that the shape and dtype stay the same.
 
-    Raises ValueError: the tensor is missing, or the result has a different shape or dtype.
+    Raises ValueError if the tensor is missing, or the result has a different shape or dtype.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -166,8 +166,8 @@ def _check_same(result: Any, before: Tensor) -> None:
 
 
 def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
-    """Make a parametrized tensor an ordinary one again, with the computed values or the original's. Raises ValueError:
-    the tensor is not parametrized, or should become the original but has several."""
+    """Make a parametrized tensor an ordinary one again, with the computed values or the original's. Raises ValueError
+    if the tensor is not parametrized, or should become the original but has several."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     listed = module.parametrizations[tensor_name]

@@ -160,7 +160,7 @@ def spectral_norm(
         n_power_iterations: steps of the estimate. eps: the smallest norm to divide by.
         dim: the output axis; None for the layer's usual one.
 
-    Raises RuntimeError: the parameter has already been replaced.
+    Raises RuntimeError if the parameter has already been replaced.
     """
     return SpectralNorm(name, n_power_iterations, checked_dim(module, dim, n_power_iterations), eps).attach(module)
 
