@@ -137,7 +137,7 @@ def load_legacy(source: Source, how: How) -> Any:
     the object and the keys of its storages, followed by the storages. Raises the errors of ``load``."""
     waiting: dict[str, Ndarray] = {}
 
-    def bytes_of(key: str, size: int) -> Ndarray:  # filled later, as storages come after the object
+    def bytes_of(key: str, size: int) -> Ndarray:  # filled later, as storages follow the object
         if size + sum(raw.size for raw in waiting.values()) > source.size:
             raise source.damaged("names more storages than it can hold")
         waiting[key] = np.zeros(size, np.uint8)

@@ -351,7 +351,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 
 def _stop(workers: list[Worker], owner: int) -> None:
-    """End workers by closing their pipes, which idle workers notice immediately. Kill those that take too long."""
+    """End workers by closing their pipes, which idle workers notice immediately. Kill slow workers."""
     if os.getpid() != owner:  # a forked child only drops its copy
         return
     for worker in workers:
