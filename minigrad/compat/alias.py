@@ -127,11 +127,11 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     """Make ``import torch``, and imports of its submodules, return minigrad from now on.
 
     ``as_torch()`` is permanent; ``with as_torch() as torch:`` restores ``sys.modules`` on exit. Packages first imported
-    in its body keep minigrad, as do packages that they import later. An installed PyTorch is neither modified nor
-    imported. With ``replace``, a previously imported PyTorch is set aside (modules that refer to it still use it).
-    Meanwhile, dtypes and sizes print as in PyTorch ("torch.float32"), and ``__version__`` is
-    ``minigrad.version.torch``. Processes started by ``multiprocessing`` get minigrad as well. In processes started by
-    mpiexec, torchrun's environment variables are set, as PyTorch programs read them.
+    in its body keep minigrad, as do packages that they import later. An installed PyTorch is not modified or imported.
+    With ``replace``, a previously imported PyTorch is set aside (modules that refer to it still use it). Meanwhile,
+    dtypes and sizes print as in PyTorch ("torch.float32"), and ``__version__`` is ``minigrad.version.torch``. Processes
+    started by ``multiprocessing`` get minigrad as well. In processes started by mpiexec, torchrun's environment
+    variables are set, as PyTorch programs read them.
 
     Meanwhile, and afterwards if packages keep minigrad, CPU dropout draws from PyTorch's stream unless
     ``set_dropout_stream`` has chosen a stream. Raises RuntimeError if PyTorch is already imported and not replaced.

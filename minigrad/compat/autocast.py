@@ -70,7 +70,7 @@ _state = _State()
 Policy = Callable[[Any, tuple[Any, ...], dict[str, Any], str, dt.DType], Any]
 # In 16 bits
 _lower: Policy = lambda run, args, kwargs, place, dtype: run(*_in(args, place, dtype), **_in(kwargs, place, dtype))
-# Converts nothing, nor do the functions that it calls, as in PyTorch this is one op
+# Converts nothing, even in functions that it calls, as in PyTorch this is one op
 _as_is: Policy = lambda run, args, kwargs, place, dtype: run(*args, **kwargs)
 
 

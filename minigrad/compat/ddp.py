@@ -223,7 +223,7 @@ def send(tensors: Iterable[Tensor], group: ProcessGroup, source: int = 0) -> Non
 
 
 def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> None:
-    """``send`` for buffers. Equal buffers are left alone, so that graphs using them can still run backward."""
+    """``send`` for buffers. Equal buffers are unchanged, so that graphs using them can still run backward."""
     copies = [buffer.detach().clone() for buffer in buffers]
     send(copies, group, source)
     with no_grad():

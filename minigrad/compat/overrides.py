@@ -89,7 +89,7 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 def resolve_name(f: Any) -> str | None:
-    """The name of a function in PyTorch, "torch.add" or "torch.Tensor.shape.__get__"; None if there is none."""
+    """The name of a function in PyTorch, "torch.add" or "torch.Tensor.shape.__get__"; None if it has no name."""
     return _table().get(f, (None,))[0]
 
 

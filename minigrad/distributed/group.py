@@ -303,8 +303,8 @@ def new_group(
 
     Args:
         ranks: global ranks; None means all. timeout: see ``init_process_group``; None means the world's timeout.
-        backend: None means the world's backend. use_local_synchronization: only members call this function. pg_options,
-            group_desc, device_id: ignored. sort_ranks: False keeps the order of ``ranks``.
+        backend: None means the world's backend. use_local_synchronization: only members call this function.
+        pg_options, group_desc, device_id: ignored. sort_ranks: False keeps the order of ``ranks``.
 
     Returns ``GroupMember.NON_GROUP_MEMBER`` on other ranks. Raises ValueError if a rank is unknown or repeated.
     """

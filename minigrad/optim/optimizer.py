@@ -104,8 +104,9 @@ class Optimizer:
         lr: the learning rate, a number or a one-element tensor.
         betas: the decay rates, in [0, 1), of the running means of the gradient and its square.
         eps: a small number that avoids division by 0.
-        weight_decay: an L2 penalty: weight_decay · θ is added to the gradient. With ``decoupled_weight_decay``, instead
-        θ ← (1 - lr · weight_decay) θ before the step (Loshchilov and Hutter 2019). maximize: ascend instead of descend.
+        weight_decay: an L2 penalty: weight_decay · θ is added to the gradient. With ``decoupled_weight_decay``,
+            instead θ ← (1 - lr · weight_decay) θ before the step (Loshchilov and Hutter 2019).
+        maximize: ascend instead of descend.
         foreach, capturable, fused: accepted for compatibility, but ignored. differentiable: must be False.
 
     Args:

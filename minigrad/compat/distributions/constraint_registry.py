@@ -28,7 +28,7 @@ class ConstraintRegistry:
         return factory
 
     def __call__(self, constraint: Any) -> Any:
-        """The transform for a constraint. Raises NotImplementedError if there is none."""
+        """The transform for a constraint. Raises NotImplementedError if it has no transform."""
         if type(constraint) not in self._registry:
             raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
         return self._registry[type(constraint)](constraint)

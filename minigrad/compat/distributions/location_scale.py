@@ -1,6 +1,6 @@
 """Families that shift and scale a single shape.
 
-Those with a ``loc`` and a ``scale`` are Normal, the bell curve; Laplace, two exponential distributions back to back;
+Families with a ``loc`` and a ``scale`` are Normal, the bell curve; Laplace, two exponential distributions back to back;
 Gumbel, the largest of many numbers; and Cauchy, the ratio of two normal numbers, with tails so heavy that a mean does
 not exist. Uniform makes all numbers between bounds equally likely. VonMises is a normal distribution on the circle.
 """

@@ -19,8 +19,7 @@ __all__ += ["LPPool1d", "LPPool2d", "LPPool3d", "MaxUnpool1d", "MaxUnpool2d", "M
 
 
 class _PadNd(FunctionLayer, fields=True):
-    """Pads the last axes. ``padding``: a number, or (before, after) for the last axis, the second to last, and so
-    on."""
+    """Pads the last axes. ``padding``: a number, or (before, after) for the last axis, the one before it, ..."""
 
     padding: Each
     _axes: ClassVar[int]

@@ -80,7 +80,7 @@ def ldl_solve(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
             x[end:] -= a[end:, k:end] @ x[k:end]
             block = np.tril(a[k:end, k:end])
             x[k:end] = np.linalg.solve(block + turned(np.tril(block, -1)).T, x[k:end])
-        for k, end, rows in reversed(blocks):  # and up again with those of Lᴴ
+        for k, end, rows in reversed(blocks):  # and up again with the blocks of Lᴴ
             x[k:end] -= turned(a[end:, k:end]).T @ x[end:]
             x[rows] = x[rows[::-1]]
     return out

@@ -190,8 +190,7 @@ def put_momentum(group: Group, value: float) -> None:
 
 
 def momentum_bounds(optimizer: Optimizer, least: Any, most: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
-    """The momentum bounds of each group. A new schedule starts at the higher bound. Raises ValueError if there is
-    none."""
+    """The momentum bounds of each group; a new schedule starts at the higher. Raises ValueError without momentum."""
     if not {"momentum", "betas"} & set(optimizer.defaults):
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     bounds = for_each_group("base_momentum", optimizer, least), for_each_group("max_momentum", optimizer, most)

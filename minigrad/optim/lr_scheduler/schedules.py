@@ -437,8 +437,8 @@ class ReduceLROnPlateau(LRScheduler):
     Args:
         mode: "min" if lower is better, "max" if higher is better.
         threshold, threshold_mode: the least improvement, as a fraction of the best ("rel") or absolute ("abs").
-        cooldown: how many calls to ignore after a change. min_lr: a lower bound for all groups, or one per group. eps:
-            the smallest change.
+        cooldown: how many calls to ignore after a change. min_lr: a lower bound for all groups, or one per group.
+        eps: the smallest change.
 
     Raises ValueError for a factor of 1 or more, an unknown mode, or the wrong number of lower bounds; TypeError if not
     given an Optimizer."""

@@ -76,7 +76,7 @@ class ParametrizationList(ModuleList):
 
 
 def _specialize(module: Module) -> None:
-    """Give a module its own class with a property per parametrized tensor, or its former class if there are none."""
+    """Give a module its own class with a property per parametrized tensor, or its former class without any."""
     base = getattr(type(module), "_parametrized_from", type(module))
     if not is_parametrized(module):
         del module.parametrizations

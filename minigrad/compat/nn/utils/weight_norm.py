@@ -157,8 +157,8 @@ def spectral_norm(
     """Divide a parameter by its largest singular value, re-estimated in each forward pass in training.
 
     Args:
-        n_power_iterations: the number of estimation steps. eps: the smallest norm to divide by. dim: the output axis;
-            None means the layer's usual output axis.
+        n_power_iterations: the number of estimation steps. eps: the smallest norm to divide by.
+        dim: the output axis; None means the layer's usual output axis.
 
     Raises RuntimeError if the parameter has already been replaced.
     """
