@@ -15,7 +15,7 @@ _SECOND = ("other", "scalar", "scalars", "tensors1", "exponent", "src")  # names
 
 @cache
 def find(name: str) -> Callable[..., Any] | None:
-    """The function with a name, if Tensor has the method, with or without a trailing underscore."""
+    """The function for a name, if Tensor has the method, with or without a trailing underscore."""
     method = name.removeprefix("_foreach_")
     if method == name or not (hasattr(Tensor, method) or hasattr(Tensor, method.removesuffix("_"))):
         return None

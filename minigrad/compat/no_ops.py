@@ -18,7 +18,7 @@ from ..cuda import is_available
 MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 SHARING = {"file_descriptor", "file_system"}
 
-# Functions shared by many names; ``same`` returns its first argument; a decorator returns its function.
+# Functions shared by many names. ``same`` returns its first argument; a decorator returns its function.
 same = lambda obj=None, *args, **kwargs: obj
 decorators = lambda *args, **kwargs: same
 decorator = lambda fn=None, *args, **kwargs: fn if callable(fn) else same

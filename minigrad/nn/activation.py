@@ -155,7 +155,7 @@ class Softmin(_AlongAxis, function=F.softmin): ...
 
 
 class Softmax2d(Module):
-    """softmax over the channels: (N, C, H, W) or (C, H, W). Raises ValueError if the input has neither 3 nor 4 axes."""
+    """softmax over the channels: (N, C, H, W) or (C, H, W). Raises ValueError for other numbers of axes."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.array.ndim not in (3, 4):

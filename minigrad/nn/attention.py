@@ -100,7 +100,7 @@ class MultiheadAttention(Module):
 
         Args:
             query: (B, T, D) if batch_first, (T, B, D) if not, (T, D) without a batch.
-            key, value: as ``query``, but with length S and widths kdim and vdim.
+            key, value: like ``query``, with length S and widths kdim and vdim.
             key_padding_mask: (B, S): True masks out the key; numbers are added to the scores.
             need_weights: also return the weights, averaged over the heads if ``average_attn_weights``. If False,
                 attention is a single fused op and runs faster.

@@ -4,9 +4,9 @@
         negative_slope: float = 0.01
         inplace: bool = False
 
-The fields, with those of the bases first, are the arguments of ``__init__``, even for type checkers. A Tensor is
-registered as a buffer. ``forward`` calls the function with its inputs and, by name, with the fields (and ``training``)
-that the function accepts. ``extra_repr`` shows the fields.
+The fields, base class fields first, are the arguments of ``__init__``, even for type checkers. A Tensor is registered
+as a buffer. ``forward`` calls the function with its inputs and, by name, with the fields (and ``training``) that the
+function accepts. ``extra_repr`` shows the fields.
 """
 
 from __future__ import annotations

@@ -258,7 +258,7 @@ def _shapes(gates: int, width: int, hidden: int, bias: bool, projected: int = 0)
 
 
 class RNN(RNNBase):
-    """h ← tanh(W x + b + W' h + b'), or relu as ``nonlinearity`` (Elman 1990). Args and attributes: see RNNBase."""
+    """h ← f(W x + b + W' h + b'), where f is tanh or relu (Elman 1990). Args and attributes: see RNNBase."""
 
     def __init__(
         self,
@@ -317,7 +317,7 @@ class GRU(_Gated):
 
 class LSTM(_Gated):
     """Long short-term memory over sequences (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et
-    al. 2000): i, f, o = σ(W x + b + W' h + b'), g = tanh(of such a sum), c ← f c + i g, h ← o tanh c.
+    al. 2000): i, f, o = σ(W x + b + W' h + b'), g = tanh(W x + b + W' h + b'), c ← f c + i g, h ← o tanh c.
 
     Args and attributes: see RNNBase. The weight rows are in the order i, f, g, o. ``hx`` and the last hidden state are
     pairs (h, c).

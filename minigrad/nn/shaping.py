@@ -22,7 +22,7 @@ class Flatten(FunctionLayer, function=Tensor.flatten):
 
 
 class Unflatten(FunctionLayer, fields=True):
-    """Split the axis ``dim`` into axes of ``unflattened_size``. Raises TypeError if a length or ``dim`` is no int."""
+    """Split axis ``dim`` into axes of ``unflattened_size``. Raises TypeError if a length or ``dim`` is not an int."""
 
     dim: int
     unflattened_size: Sequence[int]
@@ -77,7 +77,7 @@ class Upsample(FunctionLayer, function=F.interpolate):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Nearest-neighbour ``Upsample`` over two axes."""
+    """``Upsample`` over two axes in "nearest" mode."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "nearest")

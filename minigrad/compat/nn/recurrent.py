@@ -48,7 +48,7 @@ class RNNCellBase(_Recurrent):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN: tanh(W x + b + W' h + b'), or relu as ``nonlinearity``. Args: see RNNCellBase."""
+    """One step of an RNN: f(W x + b + W' h + b'), where f is tanh or relu. Args: see RNNCellBase."""
 
     _usual = {"bias": True, "nonlinearity": "tanh"}
     _repr_fields = ("input_size", "hidden_size", *_usual)

@@ -179,7 +179,7 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Any = None,
 ) -> Tensor:
-    """``cross_entropy(linear(input, linear_weight, linear_bias), target)`` for large C. For targets that are classes,
+    """``cross_entropy(linear(input, linear_weight, linear_bias), target)`` in one call. For targets that are classes,
     without class weights, the mean and sum are computed in chunks, so not all logits are in memory at once.
 
     Args:

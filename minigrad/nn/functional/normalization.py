@@ -51,9 +51,9 @@ def _has_wide(input: Tensor, weight: Affine) -> bool:
 def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Affine = None, bias: Affine = None, eps: float = 1e-5
 ) -> Tensor:
-    """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016), whose shape is
-    ``normalized_shape``, as is the shape of weight and bias. Raises RuntimeError if the last axes are not
-    ``normalized_shape``, or dtypes differ (a 16-bit input may have float32 weights)."""
+    """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016). These axes, weight and bias
+    have shape ``normalized_shape``. Raises RuntimeError if the last axes are not ``normalized_shape``, or dtypes differ
+    (a 16-bit input may have float32 weights)."""
     if _has_wide(input, weight):
         return layer_norm(input.float(), normalized_shape, weight, bias, eps).to(input.dtype)
     out: Tensor = apply(ops.layer_norm, (*_flat("layer_norm", input, normalized_shape, weight, bias), float(eps)))

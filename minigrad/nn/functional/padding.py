@@ -233,7 +233,7 @@ def upsample(
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """Nearest-neighbour ``interpolate`` under its old name."""
+    """``interpolate`` in "nearest" mode under its old name."""
     return _renamed("upsample_nearest", interpolate(input, size, scale_factor))
 
 

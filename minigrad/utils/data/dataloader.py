@@ -53,7 +53,7 @@ class _DatasetKind:
 
 
 class DataLoader(Generic[T_co, Batch_co]):
-    """Iterates over batches of a dataset; each ``for`` begins a new pass. Seeded batches equal PyTorch's.
+    """Batches of a dataset. Each ``for`` begins a new pass. The same seed yields the same batches as in PyTorch.
 
     Args:
         dataset: a Dataset, anything with ``__getitem__`` and ``__len__``, or an IterableDataset.
