@@ -126,8 +126,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """A matrix with these elements up to a diagonal, else 0: (..., N) -> (..., D, D). Raises ValueError for a wrong
-    N."""
+    """A matrix with these elements up to a diagonal, else 0: (..., N) -> (..., D, D). ValueError if N does not fit."""
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n > dt.finfo(vec.dtype).eps:
         raise ValueError(

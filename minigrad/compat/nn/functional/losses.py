@@ -113,7 +113,7 @@ def multi_margin_loss(
     """Σᵢ wₜ max(0, margin - xₜ + xᵢ)ᵖ / C over the classes i other than the target t.
 
     Args:
-        input: scores, (N, C), (C), or (), which is one class. target: classes (integers), (N), or ().
+        input: scores, (N, C), (C), or (), meaning one class. target: classes (integers), (N), or ().
         p: 1 or 2. weight: a factor for each class, (C).
 
     Raises ValueError if ``p`` is not 1 or 2; RuntimeError if shapes do not match, or a class is outside 0 .. C - 1.
