@@ -1,7 +1,7 @@
-"""GPUs, with the names of ``torch.cuda``. Nothing here imports CuPy until a GPU is needed.
+"""GPUs, under the names of ``torch.cuda``. CuPy is not imported until a GPU is needed.
 
-Without a GPU, queries return what PyTorch's return (no devices, no bytes), and functions that need one raise
-a RuntimeError that says what to install. Streams, events and graphs are missing.
+Without a GPU, queries return the same values as in PyTorch (no devices, no bytes), and functions that need a GPU raise
+a RuntimeError that says what to install. Streams, events and graphs are not supported.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .backend.device import Device
 
 is_available = _cuda.is_available
 device_count = _cuda.device_count
-is_initialized = is_available  # a GPU needs no initialization
+is_initialized = is_available  # GPUs do not need initialisation
 DeviceLike = Device | str | int | None
-_initialized = False  # programs check it before they save a GPU's random state; one generator serves all
-_peaks: dict[int, int] = {}  # most bytes in use, by GPU, since reset_peak_memory_stats
-_hook: Any = None  # updates _peaks, after that call
+_initialized = False  # checked by programs before saving GPU random states; one generator serves all
+_peaks: dict[int, int] = {}  # the most bytes in use by GPU since reset_peak_memory_stats
+_hook: Any = None  # updates _peaks once that has been called
 
 
 def _cupy() -> Any:
@@ -37,8 +37,7 @@ def _on(device: DeviceLike) -> Any:
 
 
 class device:
-    """A context in which a GPU (a Device, its name or number) is the current one. A negative number, or None, changes
-    nothing."""
+    """A context in which a GPU (a Device, its name or number) is current. A negative number or None has no effect."""
 
     def __init__(self, device: DeviceLike) -> None:
         self._device = device
@@ -59,8 +58,8 @@ def current_device() -> int:
 
 
 def set_device(device: DeviceLike) -> None:
-    """Make ``device`` the GPU that "cuda" means. A negative number changes nothing. Raises ValueError: it is not a
-    GPU's name."""
+    """Make ``device`` the GPU that "cuda" means. A negative number has no effect. Raises ValueError if it is not a GPU
+    name."""
     if isinstance(device, int) and device < 0:
         return
     if device is not None and Device(device).type == "cpu":
@@ -69,7 +68,7 @@ def set_device(device: DeviceLike) -> None:
 
 
 def init() -> None:
-    """Look for the GPU now instead of at its first use."""
+    """Look for the GPU now instead of at first use."""
     _on(None)
 
 
@@ -79,7 +78,7 @@ def synchronize(device: DeviceLike = None) -> None:
 
 
 def get_device_properties(device: DeviceLike = None) -> Any:
-    """An object with the GPU's ``name``, capability (``major``, ``minor``), ``total_memory`` and
+    """An object with the GPU's ``name``, compute capability (``major``, ``minor``), ``total_memory`` and
     ``multi_processor_count``."""
     properties = _cupy().cuda.runtime.getDeviceProperties(_on(device).id)
     return SimpleNamespace(
@@ -97,13 +96,13 @@ def get_device_name(device: DeviceLike = None) -> str:
 
 
 def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
-    """The compute capability: (8, 0) is an A100, (9, 0) an H100."""
+    """The compute capability, such as (8, 0) for an A100 and (9, 0) for an H100."""
     digits: str = _on(device).compute_capability
     return int(digits[:-1]), int(digits[-1])
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the dropout masks. Parameters are drawn on the CPU, from the stream that ``minigrad.manual_seed`` seeds."""
+    """Seed the dropout masks. Parameters are drawn on the CPU from the stream seeded by ``minigrad.manual_seed``."""
     _random.default_generator.seed_masks(seed)
 
 
@@ -116,7 +115,7 @@ manual_seed_all, seed_all = manual_seed, seed
 
 
 def get_rng_state(device: DeviceLike = "cuda") -> Any:
-    """The state of the default generator, which draws for the GPU."""
+    """The state of the default generator, which also draws for the GPU."""
     _on(device)
     return _random.default_generator.get_state()
 
@@ -128,7 +127,7 @@ def set_rng_state(new_state: Any, device: DeviceLike = "cuda") -> None:
 
 
 def get_rng_state_all() -> list[Any]:
-    """One state for every GPU: one generator draws for all."""
+    """One state for every GPU, all equal, as one generator draws for all."""
     return [_random.default_generator.get_state() for _ in range(device_count())]
 
 
@@ -139,17 +138,17 @@ def set_rng_state_all(new_states: Any) -> None:
 
 
 def memory_allocated(device: DeviceLike = None) -> int:
-    """Bytes that arrays use; 0 without a GPU, like all byte counts here."""
+    """The number of bytes used by arrays; 0 without a GPU, like all byte counts here."""
     return _bytes(device, "used_bytes")
 
 
 def memory_reserved(device: DeviceLike = None) -> int:
-    """Bytes in CuPy's pool: in use by arrays, or cached for later ones."""
+    """The number of bytes in CuPy's pool, either used by arrays or cached for later use."""
     return _bytes(device, "total_bytes")
 
 
 def _bytes(device: DeviceLike, count: str) -> int:
-    """A byte count of CuPy's pool."""
+    """A byte count from CuPy's pool."""
     if not is_available():
         return 0
     with _on(device):
@@ -164,20 +163,20 @@ max_memory_reserved = memory_cached = max_memory_cached = memory_reserved  # the
 
 
 def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
-    """Free and total bytes of the GPU."""
+    """The free and total memory of the GPU in bytes."""
     with _on(device):
         free, total = _cupy().cuda.runtime.memGetInfo()
     return int(free), int(total)
 
 
 def empty_cache() -> None:
-    """Return memory that no array uses to the system."""
+    """Return unused memory to the system."""
     if is_available():
         _pool().free_all_blocks()
 
 
 def memory_stats(device: DeviceLike = None) -> dict[str, int]:
-    """Bytes allocated and reserved, now and at peak, by PyTorch's names; empty without a GPU."""
+    """Bytes allocated and reserved, currently and at peak, under PyTorch's names; empty without a GPU."""
     if not is_available():
         return {}
     return {
@@ -189,7 +188,7 @@ def memory_stats(device: DeviceLike = None) -> dict[str, int]:
 
 
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
-    """Reset ``max_memory_allocated``; from then on each allocation takes a little longer."""
+    """Reset ``max_memory_allocated``. From then on, each allocation takes slightly longer."""
     global _hook
     if not is_available():
         return
@@ -210,8 +209,8 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def max_memory_allocated(device: DeviceLike = None) -> int:
-    """The most bytes that arrays used since ``reset_peak_memory_stats``. Without that call, the bytes in CuPy's pool:
-    the peak so far, and the pool's cache."""
+    """The most bytes used by arrays since ``reset_peak_memory_stats``. Without that call, the bytes in CuPy's pool: the
+    peak so far plus the pool's cache."""
     if not is_available():
         return 0
     return _peaks.get(int(_on(device).id), memory_reserved(device))

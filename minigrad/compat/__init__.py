@@ -1,8 +1,8 @@
-"""Entry points for PyTorch programs: ``as_torch`` and ``minigrad compat``, alternative spellings, no-ops and refusals.
+"""Entry points for PyTorch programs: ``as_torch`` and ``minigrad compat``, alternative names, no-ops, missing names.
 
-This is the package's top layer: ``extension.py`` looks here for names that the package lacks. ``names.py`` has the
-table of names and paths that are alternative spellings or do nothing (``no_ops.py``); ``absent.py`` has the table of
-names that are missing, each with its replacement.
+This is the package's top layer. ``extension.py`` looks here for names that the package lacks. ``names.py`` contains the
+table of names and paths that are alternative spellings or do nothing (``no_ops.py``). ``absent.py`` contains the table
+of missing names and their replacements.
 """
 
 from __future__ import annotations

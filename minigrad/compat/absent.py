@@ -1,8 +1,8 @@
-"""The names that PyTorch has and minigrad lacks: one table, with a reason for each.
+"""The PyTorch names that minigrad lacks, in one table with reasons.
 
 Programs import such names, annotate with them, pass them to ``isinstance`` and derive classes from them, without ever
-using them. So each name exists, with everything below it, and raises NotImplementedError when called. Each row has a
-reason, which names a replacement, and the names without "torch."; "*" matches anything.
+using them. So each name exists, including everything below it, and raises NotImplementedError when called. Each row
+contains a reason, which names a replacement, and the names without "torch."; "*" matches anything.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from ..extension import PACKAGE, ModuleWithoutFile
 
-# A row: a reason, and names; continuation lines are indented.
+# Each row contains a reason and names. Continuation lines are indented.
 _TABLE = """
 8-bit floats can be stored but not multiplied; use float16 or float32 | _scaled_mm nn.functional.ScalingType
     nn.functional.scaled_mm
@@ -95,7 +95,7 @@ use a while loop | while_loop
 
 
 def rows(table: str) -> list[list[str]]:
-    """The rows of a table, split into columns at "|"; continuation lines are indented."""
+    """The rows of a table, split into columns at "|". Continuation lines are indented."""
     whole = table.strip().replace("\n    ", " ")
     return [[column.strip() for column in row.split("|")] for row in whole.splitlines()]
 
@@ -112,7 +112,7 @@ def instead(path: str) -> str:
 
 
 class _Refusing:
-    """Raises an error when called. All its attributes are absent as well."""
+    """The base of placeholders, which raise an error when called. All their attributes are absent as well."""
 
     _path: str
 
@@ -136,7 +136,7 @@ class _Absent(_Refusing, type):
 
 
 class AbsentModule(_Refusing, ModuleWithoutFile):
-    """An absent module or function, at PyTorch's path for it."""
+    """An absent module or function at its PyTorch path."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{PACKAGE}.{path}", refusal(path))
@@ -145,7 +145,7 @@ class AbsentModule(_Refusing, ModuleWithoutFile):
 
 @cache
 def absent(path: str) -> Any:
-    """A placeholder for a path: a class if its name contains a capital, otherwise a module or function."""
+    """A placeholder for a path: a class if its name contains a capital letter, otherwise a module or function."""
     name = path.rpartition(".")[2]
     if name.lower() == name:
         return AbsentModule(path)
@@ -158,5 +158,5 @@ def is_absent(value: Any) -> bool:
 
 
 def refusal(path: str) -> str:
-    """The error's text."""
+    """The error message for a path."""
     return f"minigrad has no torch.{path}: {instead(path)}"

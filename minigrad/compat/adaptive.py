@@ -1,4 +1,4 @@
-"""A softmax over many classes that is cheaper for the frequent ones (Grave et al. 2017)."""
+"""A softmax over many classes that is cheaper for frequent classes (Grave et al. 2017)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class ASMOutput(NamedTuple):
 
 class AdaptiveLogSoftmaxWithLoss(Module):
     """ln p(target), with the rarer classes in clusters of smaller width (Grave et al. 2017). The head scores the first
-    ``cutoffs[0]`` classes, and one cluster for each further range of classes; each cluster projects its input down
+    ``cutoffs[0]`` classes and one cluster for each further range of classes. Each cluster projects its input down
     before scoring its classes.
 
     Args:
         in_features: D. n_classes: C, sorted from most to least frequent. head_bias: whether the head has a bias.
-        cutoffs: the first class of each cluster, increasing, each in 1 .. C - 1.
+        cutoffs: the first class of each cluster, in increasing order, each in 1 .. C - 1.
         div_value: the ratio of the widths of successive clusters.
     """
 
@@ -63,7 +63,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             self.tail.append(Sequential(down, Linear(width, high - low, bias=False, **kind)))
 
     def _clusters(self) -> list[tuple[int, int]]:
-        """Each cluster's first class, and the one after its last."""
+        """Each cluster's first class, and the class after its last."""
         return list(zip(self.cutoffs, self.cutoffs[1:], strict=False))
 
     def reset_parameters(self) -> None:
@@ -74,7 +74,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             up.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> ASMOutput:
-        """(N, D), (N) integers -> log-probabilities (N) and the loss; (D), () -> (), ()."""
+        """(N, D), (N) integers -> log-probabilities (N) and the loss. Without a batch: (D), () -> (), ()."""
         ndim = target_.array.ndim
         if ndim > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -114,8 +114,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return shaping.cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most likely class: (N, D) -> (N) integers. It computes the clusters only for rows whose most likely
-        entry in the head is a cluster."""
+        """The most likely class: (N, D) -> (N) integers. Clusters are computed only for rows whose most likely head
+        entry is a cluster."""
         classes = self.head(input).argmax(1)
         rare = (classes >= self.shortlist_size).nonzero().squeeze(1)
         if rare.numel():

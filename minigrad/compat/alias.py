@@ -1,8 +1,8 @@
-"""Makes ``import torch`` return minigrad, for a whole program or for a ``with`` body and the packages it imports.
+"""Makes ``import torch`` return minigrad, for a whole program or for a ``with`` body and packages imported in it.
 
 Libraries import torch again long after their own import: in functions, in lazily loaded modules, in C. So packages
-first imported in the body of a ``with`` ("keepers"), and packages that they import later, keep minigrad: each importer
-of torch finds the right one in ``sys.modules``.
+first imported in the body of a ``with`` ("keepers"), and packages that they import later, keep minigrad. Each importer
+of torch finds the right module in ``sys.modules``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RANKS_OF_MPI = ("OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "PMI_RANK", "PMIX
 
 
 class _Torch(Distribution):
-    """The metadata of an installed package named torch, for ``importlib.metadata``."""
+    """The metadata of a package named torch, for ``importlib.metadata``."""
 
     def read_text(self, filename: str) -> str | None:
         return f"Metadata-Version: 2.1\nName: torch\nVersion: {version.torch}\n" if filename == "METADATA" else None
@@ -37,13 +37,13 @@ class _Torch(Distribution):
 
 
 class _Installed(DistributionFinder):
-    """A finder that answers ``importlib``'s questions about torch, which has no file."""
+    """A finder that answers ``importlib``'s queries about torch, which does not have a file."""
 
     def find_spec(self, fullname: str, *args: Any) -> ModuleSpec | None:
-        """The module's spec for a keeper. (``importlib`` asks only while ``sys.modules`` lacks torch.)"""
+        """The spec of torch for a keeper. (``importlib`` asks only while torch is not in ``sys.modules``.)"""
         global _aside
         alias: Any = Alias(PACKAGE)
-        if fullname == "functorch" and sys.modules.get("torch") is minigrad:  # PyTorch installs it next to torch
+        if fullname == "functorch" and sys.modules.get("torch") is minigrad:  # PyTorch installs functorch next to torch
             alias = Alias(f"{PACKAGE}.functorch")
         elif fullname == "torch" and _asked_by_a_keeper():
             _aside = {}
@@ -58,12 +58,12 @@ class _Installed(DistributionFinder):
 
 _INSTALLED: Any = _Installed()
 _keepers: set[str] = set()  # the packages that keep minigrad after the end of a `with`
-_aside: Modules | None = None  # the program's torch, while a keeper's replaces it
+_aside: Modules | None = None  # the program's torch while a keeper's torch replaces it
 _import = builtins.__import__
 
 
 def _importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> ModuleType:
-    """Replaces ``builtins.__import__`` once keepers exist."""
+    """Replacement for ``builtins.__import__`` once keepers exist."""
     if level == 0:
         keeps = globals is not None and _top(globals.get("__name__") or "") in _keepers
         if _top(name) == "torch":
@@ -74,7 +74,7 @@ def _importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any
 
 
 def _give_torch_to(keeper: bool) -> None:
-    """Put the keeper's torch, or the program's, into ``sys.modules``."""
+    """Put the keepers' or the program's torch into ``sys.modules``."""
     global _aside
     ours = sys.modules.get("torch") is minigrad
     if keeper and not ours:
@@ -98,8 +98,8 @@ def _top(name: str) -> str:
 
 
 class _Restoring(AbstractContextManager[ModuleType]):
-    """A context that restores ``sys.modules`` and the names of dtypes on exit. (An unfinished generator would be closed
-    at the end of the process, when modules are gone.)"""
+    """A context that restores ``sys.modules`` and dtype names on exit. (An unfinished generator would only be closed at
+    the end of the process, when modules are gone.)"""
 
     def __init__(self, modules: Modules, name: str, ran_as_pytorch: bool) -> None:
         self.modules, self.name, self.ran_as_pytorch = modules, name, ran_as_pytorch
@@ -124,16 +124,16 @@ class _Restoring(AbstractContextManager[ModuleType]):
 
 
 def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
-    """Make ``import torch``, and every import from within it, return minigrad from now on.
+    """Make ``import torch``, and imports of its submodules, return minigrad from now on.
 
     ``as_torch()`` is permanent; ``with as_torch() as torch:`` restores ``sys.modules`` on exit. Packages first imported
-    in its body keep minigrad, and so do packages that they import later. An installed PyTorch is not touched or
-    imported; with ``replace``, an imported one is set aside (modules that refer to it still use it). Meanwhile, dtypes
-    and sizes print as PyTorch's, "torch.float32", and ``__version__`` is ``minigrad.version.torch``. Processes that
-    ``multiprocessing`` starts also get minigrad. In processes started by mpiexec, it sets torchrun's environment
-    variables, which PyTorch programs read.
+    in its body keep minigrad, as do packages that they import later. An installed PyTorch is not modified or imported.
+    With ``replace``, a previously imported PyTorch is set aside (modules that refer to it still use it). Meanwhile,
+    dtypes and sizes print as in PyTorch ("torch.float32"), and ``__version__`` is ``minigrad.version.torch``. Processes
+    started by ``multiprocessing`` get minigrad as well. In processes started by mpiexec, torchrun's environment
+    variables are set, as PyTorch programs read them.
 
-    Meanwhile, and afterwards if packages keep minigrad, dropout on the CPU draws from PyTorch's stream, unless
+    Meanwhile, and afterwards if packages keep minigrad, CPU dropout draws from PyTorch's stream unless
     ``set_dropout_stream`` has chosen a stream. Raises RuntimeError if PyTorch is already imported and not replaced.
     """
     _give_torch_to(keeper=False)
@@ -168,20 +168,20 @@ def _put(modules: Modules) -> None:
     sys.modules.update(modules)
 
 
-# A spawned process starts without any of this: it reads from a pipe how to prepare itself, then imports the program.
-# The data is a pickle, which can also call a function; here it calls ``as_torch`` before the program is imported.
+# A spawned process starts without any of this. It reads preparation data from a pipe, then imports the program. The
+# data is a pickle, and so can call a function: here, ``as_torch`` is called before the program is imported.
 
 
 class _AsTorch:
-    """Unpickling this object calls ``as_torch``, with this process's ``sys.path``, which the new process lacks."""
+    """An object whose unpickling calls ``as_torch`` with this process's ``sys.path``, which the new process lacks."""
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return exec, (f"import sys; sys.path[:] = {sys.path!r}; from {PACKAGE}.compat import as_torch; as_torch()",)
 
 
 def _reach_processes() -> None:
-    """Add ``as_torch`` to the data that spawned processes read. Calling it again does nothing."""
-    with suppress(ImportError):  # in a browser there are no processes
+    """Add ``as_torch`` to the data that spawned processes read. Calling this again has no effect."""
+    with suppress(ImportError):  # processes do not exist in a browser
         from multiprocessing import spawn
 
         module: Any = spawn

@@ -1,7 +1,7 @@
 """``torch.amp.GradScaler``: scales losses so that small gradients do not underflow to 0 in float16.
 
-It divides gradients by the scale and checks them for Inf and NaN on their device; an optimiser's step reads only one
-number back.
+Gradients are divided by the scale and checked for Inf and NaN on their device, so an optimiser step reads back only a
+single number.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..tensor import Tensor
 
 __all__ = ["GradScaler"]
 
-LARGEST = float(np.finfo(np.float32).max)  # scales, and most losses, are float32
+LARGEST = float(np.finfo(np.float32).max)  # scales and most losses are float32
 _STATE = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")
 
 
@@ -33,10 +33,10 @@ class GradScaler:
 
     Args:
         device: the device type. For "cuda" without a GPU, the scaler warns and is disabled, as in PyTorch.
-        init_scale: the first scale.
+        init_scale: the initial scale.
         growth_factor: the factor by which the scale grows after ``growth_interval`` updates without Inf or NaN.
         backoff_factor: the factor by which the scale shrinks after a step with Inf or NaN.
-        enabled: False for a scaler that changes nothing.
+        enabled: False for a scaler without any effect.
     """
 
     def __init__(
@@ -59,9 +59,9 @@ class GradScaler:
             raise AssertionError("The backoff factor must be < 1.0.")
         self._scale, self._growth_factor, self._backoff_factor = float(init_scale), growth_factor, backoff_factor
         self._growth_interval, self._growth_tracker = growth_interval, 0
-        self._scaled = False  # whether ``scale`` was called
-        # For each optimiser: sums of its unscaled gradients, one for each device, which are Inf or NaN if a gradient
-        # is; after a check, whether any gradient is.
+        self._scaled = False  # whether ``scale`` has been called
+        # For each optimiser: the sum of its unscaled gradients per device, which is Inf or NaN if any gradient is.
+        # After a check: whether any gradient is Inf or NaN.
         self._overflow: dict[int, list[Array] | bool] = {}
         self._stepped: set[int] = set()
 
@@ -90,9 +90,9 @@ class GradScaler:
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients of an optimiser's parameters by the scale, in place (to clip them, say). Raises
-        AssertionError if ``scale`` was never called, RuntimeError for a second call in one iteration or a call after
-        ``step``, and ValueError for float16 gradients, whose parameters need a float32 copy."""
+        """Divide an optimiser's gradients by the scale, in place (for example, to clip them). Raises AssertionError if
+        ``scale`` was never called, RuntimeError for a second call in an iteration or a call after ``step``, and
+        ValueError for float16 gradients, whose parameters need a float32 copy."""
         if not self._enabled:
             return
         if id(optimizer) in self._stepped:
@@ -107,7 +107,7 @@ class GradScaler:
             raise ValueError("Attempting to unscale FP16 gradients.")
         with no_grad(), np.errstate(all="ignore"):
             scale_(grads, 1 / self._scale)
-            sums: dict[Any, list[Array]] = {}  # by device: a kernel for each array, without reading any back
+            sums: dict[Any, list[Array]] = {}  # by device; one kernel per array, without reading back
             for array in (grad.array for grad in grads):
                 sums.setdefault(of(array).device_of(array), []).append(xp(array).asarray(array.sum()))
             stacked = (xp(each[0]).stack(each) for each in sums.values())
@@ -116,14 +116,14 @@ class GradScaler:
                 self._overflow[id(optimizer)] = totals
 
     def _overflowed(self, optimizer: int) -> bool:
-        """Whether an optimiser's gradients contain Inf or NaN; reads from the device once."""
+        """Whether an optimiser's gradients contain Inf or NaN. Reads from the device once."""
         overflow = self._overflow[optimizer]
         if not isinstance(overflow, bool):
             overflow = self._overflow[optimizer] = not all(math.isfinite(abs(total.item())) for total in overflow)
         return overflow
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call ``optimizer.step(...)``, unless a gradient is Inf or NaN. Raises RuntimeError for a second step without
+        """Call ``optimizer.step(...)`` unless a gradient is Inf or NaN. Raises RuntimeError for a second step without
         ``update`` or for a closure, and AssertionError if no parameter has a gradient or ``scale`` was never called."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -139,7 +139,7 @@ class GradScaler:
         return None if self._overflowed(id(optimizer)) else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Grow or shrink the scale after an iteration's steps (AssertionError if none were taken), or set it."""
+        """Grow or shrink the scale after an iteration's steps, or set it. Raises AssertionError without steps."""
         if not self._enabled:
             return
         if new_scale is not None:
@@ -158,13 +158,13 @@ class GradScaler:
         self._stepped.clear()
 
     def state_dict(self) -> dict[str, Any]:
-        """Scale, factors, interval and count, under PyTorch's names; empty when disabled."""
+        """The scale, factors, interval and count under PyTorch's names; empty when disabled."""
         if not self._enabled:
             return {}
         return {name: getattr(self, f"_{name.removeprefix('_')}") for name in _STATE}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue from a ``state_dict``. Raises RuntimeError if it is empty (from a disabled scaler)."""
+        """Resume from a ``state_dict``. Raises RuntimeError if it is empty (from a disabled scaler)."""
         if not self._enabled:
             return
         if not state_dict:
@@ -180,12 +180,12 @@ for _name in ("growth_factor", "backoff_factor", "growth_interval"):
 
 
 class CudaGradScaler(GradScaler):
-    """``torch.cuda.amp.GradScaler``: a ``GradScaler`` for the device "cuda"."""
+    """``torch.cuda.amp.GradScaler``: a ``GradScaler`` for the "cuda" device."""
 
     __init__ = functools.partialmethod(GradScaler.__init__, "cuda")
 
 
 class CpuGradScaler(GradScaler):
-    """``torch.cpu.amp.GradScaler``: a ``GradScaler`` for the device "cpu"."""
+    """``torch.cpu.amp.GradScaler``: a ``GradScaler`` for the "cpu" device."""
 
     __init__ = functools.partialmethod(GradScaler.__init__, "cpu")

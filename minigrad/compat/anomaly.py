@@ -1,7 +1,7 @@
-"""Anomaly mode: every recorded op remembers its line of the program, and the first NaN or Inf raises an error.
+"""Anomaly mode: every recorded op stores the program line that called it, and the first NaN or Inf raises an error.
 
 In the forward pass, the error names the first op whose result contains NaN although its inputs do not, or Inf although
-none of its inputs and arguments is infinite; in the backward pass, the first gradient rule that returns NaN or Inf.
+none of its inputs and arguments is infinite. In the backward pass, it names the first gradient rule with such a result.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def _brings(flaw: str, value: Any) -> bool:
 
 
 class set_detect_anomaly:
-    """Turn anomaly mode on or off, immediately or within a ``with``. Without ``check_nan``, nodes only remember their
-    lines, and no values are checked."""
+    """Turn anomaly mode on or off, immediately or within a ``with``. Without ``check_nan``, nodes only store their
+    lines, and values are not checked."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._before, self._everywhere = watch.observers, Watch.observers
@@ -82,8 +82,8 @@ class set_detect_anomaly:
 
 
 class detect_anomaly(set_detect_anomaly):
-    """A context in which each op remembers the line of the program that called it. An error reports that line for the
-    first op or gradient rule whose result contains NaN or Inf. It slows programs down."""
+    """A context in which each op stores the program line that called it. An error reports this line for the first op or
+    gradient rule whose result contains NaN or Inf. This slows programs down."""
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan

@@ -1,9 +1,9 @@
-"""``torch.autocast``: products in 16 bits, sums and losses in float32 (Micikevicius et al. 2018, section 3).
+"""``torch.autocast``: matrix products in 16 bits, sums and losses in float32 (Micikevicius et al. 2018, section 3).
 
 The table of functions is PyTorch's (https://docs.pytorch.org/docs/stable/amp.html#autocast-op-reference). Its functions
 are wrapped when a program enters its first autocast (``overrides.interpose``). They convert their operands with
-recorded ops, so that each gradient has the dtype of its parameter. Functions called by a wrapped function convert
-nothing, because in PyTorch it is a single op.
+recorded ops, so that each gradient has its parameter's dtype. Functions called by a wrapped function do not convert
+anything, because in PyTorch the wrapped function is a single op.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ Cache = dict[int, tuple[Tensor, Any, Tensor]]
 
 class _Setting(NamedTuple):
     enabled: Dtypes  # by device type
-    dtypes: Dtypes  # by device type, if not the default
-    caches: bool  # whether ``cache`` keeps conversions of parameters, by the parameter's id
-    cache: Cache  # the outermost context's, or a checkpointed run's
+    dtypes: Dtypes  # by device type, where not the default
+    caches: bool  # whether ``cache`` stores parameter conversions by id
+    cache: Cache  # that of the outermost context or of a checkpointed run
 
 
 class _State(threading.local):
-    """A thread's autocast: a setting for each active context, the innermost last, and whether the thread is within a
-    wrapped function, where nothing more is converted."""
+    """A thread's autocast state: a setting for each active context, innermost last, and whether the thread is within a
+    wrapped function, where nothing is converted."""
 
     inside = False
 
@@ -70,12 +70,12 @@ _state = _State()
 Policy = Callable[[Any, tuple[Any, ...], dict[str, Any], str, dt.DType], Any]
 # In 16 bits
 _lower: Policy = lambda run, args, kwargs, place, dtype: run(*_in(args, place, dtype), **_in(kwargs, place, dtype))
-# Converts nothing, and neither do the functions that it calls: in PyTorch it is one op
+# Converts nothing, even in functions that it calls, as in PyTorch this is one op
 _as_is: Policy = lambda run, args, kwargs, place, dtype: run(*args, **kwargs)
 
 
 def _wide(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """In float32, unless the program passes a dtype."""
+    """Run in float32 unless the program passes a dtype."""
     if isinstance(kwargs.get("dtype"), dt.DType) or any(isinstance(a, dt.DType) for a in args):
         return run(*args, **kwargs)
     return _lower(run, args, kwargs, place, dt.float32)
@@ -88,18 +88,18 @@ def _widest(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str,
 
 
 def _as_first(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """A norm in 16 bits whose parameters are float32: computed in float32, with a result in the input's dtype."""
+    """Run a 16-bit norm with float32 parameters in float32, with a result in the input's dtype."""
     first = next(_tensors((*args, *kwargs.values())))
     return _widest(run, args, kwargs, place, dtype).to(first.dtype)
 
 
 def _layer(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """A recurrent layer in 16 bits; for a GRU, only the products with the input."""
+    """Run a recurrent layer in 16 bits; for a GRU, only the products with the input."""
     return run.args[0](*args, **kwargs) if args[0] == "GRU" else _lower(run, args, kwargs, place, dtype)
 
 
 def _in_two_steps(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """The logits in 16 bits and their loss in float32: a single op would also return its result in 16 bits."""
+    """Compute the logits in 16 bits and the loss in float32, since a single op would return a 16-bit result."""
     options = signature(functional.linear_cross_entropy).bind(*args, **kwargs).arguments
     x, weight, target = (options.pop(name) for name in ("input", "linear_weight", "target"))
     bias, reduction = options.pop("linear_bias", None), options.pop("reduction", "mean")
@@ -119,7 +119,7 @@ def _refused(*call: Any) -> Any:
     )
 
 
-# Which functions convert, how, and on which devices: PyTorch's functions, or (module:name) the library's own.
+# Which functions convert, how, and on which devices: PyTorch's functions, or the library's own (module:name).
 _TABLE = """
 cpu gpu | lower | addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
     einsum linear matmul __matmul__ __rmatmul__ mm prelu scaled_dot_product_attention vecdot
@@ -151,8 +151,8 @@ _HOLDERS = ("", "nn.functional", "linalg", "fft", "special")
 
 
 def _functions(name: str) -> Iterator[FunctionType]:
-    """The functions and methods with a name. Functions in ``nn.functional`` are also yielded without their border
-    (``tracebacks.border``), as the library itself calls them."""
+    """The functions and methods with a given name. Functions in ``nn.functional`` are also yielded without their border
+    (``tracebacks.border``), as called by the library itself."""
     place, _, own = name.rpartition(":")
     public = (module for p in _HOLDERS for module in overrides.modules(p))
     for holder in (import_module(f"{PACKAGE}.{place}"),) if place else (*public, Tensor):
@@ -164,7 +164,7 @@ def _functions(name: str) -> Iterator[FunctionType]:
 
 @cache
 def _install() -> None:
-    """Make the tables' functions check for an autocast, from now on."""
+    """Make the functions in the tables check for an autocast from now on."""
     policies: dict[FunctionType, dict[str, Policy]] = {}
     for places, policy, text in rows(_TABLE):
         for function in (f for name in text.split() for f in _functions(name)):
@@ -204,7 +204,7 @@ def _tensors(values: Any) -> Iterator[Tensor]:
 
 
 def _converts(x: Tensor, place: str) -> bool:
-    """Whether autocast converts a tensor: it converts floats other than float64 on the autocast's device type."""
+    """Whether autocast converts a tensor, which it does for floats except float64 on its device type."""
     array = x.array
     return dt.kind_of(array) == "f" and array.dtype.itemsize in (2, 4) and of(array).device_type == place
 
@@ -220,8 +220,8 @@ def _in(value: Any, place: str, dtype: dt.DType) -> Any:
 
 
 def _converted(x: Tensor, dtype: dt.DType) -> Tensor:
-    """Convert a tensor to a dtype. A parameter's conversion stays in the cache until the outermost context ends: a step
-    converts it and its gradient only once, however often it uses the parameter."""
+    """Convert a tensor to a dtype. A converted parameter stays in the cache until the outermost context ends, so a step
+    converts it and its gradient only once, however often the parameter is used."""
     setting = _state.now
     if not (x.requires_grad and x.is_leaf and x.dtype is dt.float32 and setting.caches and is_grad_enabled()):
         return apply(cast, (x, dtype.numpy))
@@ -234,18 +234,18 @@ def _converted(x: Tensor, dtype: dt.DType) -> Tensor:
 
 class autocast(ContextDecorator):
     """A context or decorator within which float32 products are computed in 16 bits, and 16-bit sums and losses in
-    float32: functions convert their operands as PyTorch's tables say.
+    float32. Functions convert their operands according to PyTorch's tables.
 
     Use it for the forward pass and the loss. Each function's gradient is computed in the function's dtype, and each
-    parameter's gradient has the parameter's dtype. float16 needs a ``GradScaler``; bfloat16 has float32's range.
+    parameter's gradient has the parameter's dtype. float16 requires a ``GradScaler``; bfloat16 has float32's range.
 
     Args:
-        device_type: "cpu", "cuda", ...: only tensors on such devices are converted. A device number is ignored.
-        dtype: float16 or bfloat16; if None, bfloat16 on the CPU and float16 elsewhere.
-        enabled: False for a section within an autocast that converts nothing.
-        cache_enabled: whether a parameter that is used several times is converted once.
+        device_type: "cpu", "cuda", ... Only tensors on such devices are converted. Device numbers are ignored.
+        dtype: float16 or bfloat16. None means bfloat16 on the CPU and float16 elsewhere.
+        enabled: False for a section within an autocast where nothing is converted.
+        cache_enabled: whether to convert a parameter only once if it is used several times.
 
-    Raises RuntimeError if ``device_type`` is not a device's name, and ValueError if it is not a string.
+    Raises RuntimeError if ``device_type`` is not a device name, and ValueError if it is not a string.
 
     >>> layer, x = mg.nn.Linear(3, 2), mg.ones(4, 3)
     >>> with mg.autocast("cpu", dtype=mg.float16):
@@ -287,14 +287,14 @@ class autocast(ContextDecorator):
 
 
 class CudaAutocast(autocast):
-    """``torch.cuda.amp.autocast``: ``autocast`` for the device "cuda"."""
+    """``torch.cuda.amp.autocast``: ``autocast`` for the "cuda" device."""
 
     def __init__(self, enabled: bool = True, dtype: Any = dt.float16, cache_enabled: bool = True) -> None:
         super().__init__("cuda", dtype, enabled, cache_enabled)
 
 
 class CpuAutocast(autocast):
-    """``torch.cpu.amp.autocast``: ``autocast`` for the device "cpu"."""
+    """``torch.cpu.amp.autocast``: ``autocast`` for the "cpu" device."""
 
     def __init__(self, enabled: bool = True, dtype: Any = dt.bfloat16, cache_enabled: bool = True) -> None:
         super().__init__("cpu", dtype, enabled, cache_enabled)
@@ -302,7 +302,7 @@ class CpuAutocast(autocast):
 
 @contextmanager
 def _run_of_a_checkpoint(setting: _Setting) -> Iterator[None]:
-    """Restore the setting in which a checkpoint began, with a fresh cache, so each run makes the same conversions."""
+    """Restore the setting with which a checkpoint began, with an empty cache, so that each run converts alike."""
     with mode.at_end(setattr, _state, "settings", _state.settings) as end, end:
         _state.settings = (*_state.settings, setting._replace(cache={}))
         yield
@@ -333,7 +333,7 @@ clear_autocast_cache = lambda: _state.now.cache.clear()
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
-    """Begin or end an autocast on this thread, as ``autocast`` does for a ``with``."""
+    """Begin or end an autocast on this thread, as ``autocast`` does in a ``with``."""
     if enabled:
         _install()
     others = {place: dtype for place, dtype in _state.now.enabled.items() if place != device_type}
@@ -350,7 +350,7 @@ def set_autocast_dtype(device_type: str, dtype: Any) -> None:
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
     """Decorate a ``Function``'s ``forward``. Within an autocast, its float inputs are converted to the dtype
-    ``cast_inputs``, and autocast is off inside; without a dtype, autocast stays on, and ``custom_bwd`` restores it."""
+    ``cast_inputs``, and autocast is off inside. Without a dtype, autocast stays on, and ``custom_bwd`` restores it."""
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 

@@ -1,6 +1,6 @@
-"""Switches of PyTorch's backend libraries, under the names of ``torch.backends``: stored, without effect.
+"""Switches of PyTorch's backend libraries, under the names of ``torch.backends``, stored without effect.
 
-Only one has an effect, on a GPU: whether float32 products use TF32, under any of its three names
+Only one switch has an effect, on a GPU: whether float32 products use TF32, under any of three names
 (https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices).
 """
 
@@ -20,7 +20,7 @@ __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum
 
 
 class Switches(ModuleWithoutFile):
-    """A library's switches: any can be set and read. ``switches`` are the initial values."""
+    """A library's switches, any of which can be set and read. ``switches``: the initial values."""
 
     def __init__(self, name: str, available: bool = False, **switches: Any) -> None:
         super().__init__(f"{PACKAGE}.backends.{name}", "Switches without effect.")
@@ -33,7 +33,7 @@ class Switches(ModuleWithoutFile):
     is_built = is_available
 
     def version(self) -> int | None:
-        """None: the library is not used through PyTorch's switches."""
+        """None, as the library is not used through PyTorch's switches."""
 
     @contextmanager
     def flags(self, **switches: Any) -> Iterator[None]:
@@ -61,7 +61,7 @@ class ProductSwitches(Switches):
 
     @property
     def fp32_precision(self) -> str:
-        """ "tf32", "ieee", or "none" (the same as "ieee") if the program has not set it."""
+        """ "tf32", "ieee", or "none" (equivalent to "ieee") if the program has not set it."""
         return str(settings["fp32_precision"])
 
     @fp32_precision.setter
@@ -105,8 +105,8 @@ get_num_interop_threads = lambda: settings["interop"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Set how a GPU computes float32 products: "highest" in float32, "high" and "medium" in TF32. TF32 rounds the
-    factors to 11 bits and accumulates in float32. The CPU always uses float32."""
+    """Set how a GPU computes float32 products: "highest" means in float32, "high" and "medium" in TF32, which rounds
+    the factors to 11 bits and accumulates in float32. The CPU always uses float32."""
     if not isinstance(precision, str):
         raise TypeError(f"precision must be 'highest', 'high' or 'medium', not {precision!r}")
     if precision not in ("highest", "high", "medium"):
@@ -117,12 +117,12 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Store the mode; on the CPU, results are always deterministic."""
+    """Store the mode. On the CPU, results are always deterministic."""
     settings.update(deterministic=bool(mode), warn=bool(mode and warn_only))
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Store the number, without effect: ops run one after another."""
+    """Store the number without effect, as ops run one after another."""
     if num < 1:
         raise RuntimeError("Expected a positive number of threads")
     settings["interop"] = int(num)
@@ -141,8 +141,8 @@ class SDPBackend(IntEnum):
 
 @contextmanager
 def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False) -> Iterator[dict[Any, Any]]:
-    """Accepted for PyTorch programs, without effect. Attention has one kernel for each device. Raises AssertionError if
-    ``backends`` is not an SDPBackend or a list of them."""
+    """Accepted for PyTorch programs without effect, as there is only one attention kernel per device. Raises
+    AssertionError if ``backends`` is not an SDPBackend or a list of them."""
     listed: Any = [backends] if isinstance(backends, SDPBackend) else backends
     if not isinstance(listed, Iterable) or not all(isinstance(b, SDPBackend) for b in listed):
         raise AssertionError("backends must be an instance of SDPBackend or a list of SDPBackend instances")

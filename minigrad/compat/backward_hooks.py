@@ -1,4 +1,4 @@
-"""Gradient hooks of modules: identity ops around a module's arguments and results, which see the gradients pass."""
+"""Gradient hooks of modules, implemented by identity ops around a module's arguments and results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Args = tuple[Any, ...]
 
 
 class _Through(Function):
-    """The identity; ``visit`` receives the gradients that pass through and returns their replacements."""
+    """The identity. ``visit`` receives the gradients that pass through and returns replacements."""
 
     @staticmethod
     def forward(ctx: Any, visit: Callable[[Args], Args], zeros: bool, *tensors: Tensor) -> Args:
@@ -30,7 +30,7 @@ class _Through(Function):
 
 
 class Border:
-    """Where gradients enter and leave a module: identity ops around its positional arguments and results."""
+    """The points where gradients enter and leave a module: identity ops around its positional arguments and results."""
 
     def __init__(self, module: Any) -> None:
         self.module = module
@@ -58,7 +58,7 @@ class Border:
         if self.has_inputs:
             self.grad_outputs = grads
             return grads
-        for hook in self.hooks:  # now, as there is no input gradient to wait for
+        for hook in self.hooks:  # call it now, as there is no input gradient to wait for
             replacement = hook(self.module, (None,) * self.argument_count, grads)
             if replacement is not None and not (isinstance(replacement, tuple) and set(replacement) <= {None}):
                 where = "for Modules where no input requires gradient"
@@ -66,7 +66,7 @@ class Border:
         return grads
 
     def _passed_input(self, grads: Args) -> Args:
-        if self.grad_outputs is None:  # the pass bypassed the results, as for second order
+        if self.grad_outputs is None:  # the pass bypassed the results, as for second derivatives
             return grads
         for hook in self.hooks:
             grads = _replaced(hook(self.module, grads, self.grad_outputs), grads, "grad_input")
@@ -75,8 +75,8 @@ class Border:
 
 
 def _tied(values: Args, visit: Callable[[Args], Args], zeros: bool) -> Args:
-    """The values, with the tensors passed through an identity op; the same tuple if none requires a gradient. ``visit``
-    gets the tensors' gradients at their positions, and None at the others. With ``zeros``, it gets zeros instead of
+    """The values, with tensors passed through an identity op; the same tuple if no tensor requires a gradient.
+    ``visit`` gets the gradients at the tensors' positions, and None at others. With ``zeros``, it gets zeros instead of
     None for a gradient that does not arrive."""
     tensors = {i: value for i, value in enumerate(values) if isinstance(value, Tensor)}
     if not any(tensor.requires_grad for tensor in tensors.values()):
@@ -96,7 +96,7 @@ def _tied(values: Args, visit: Callable[[Args], Args], zeros: bool) -> Args:
 
 
 def _replaced(replacement: Any, grads: Args, what: str) -> Args:
-    """A hook's result as gradients; None keeps the previous gradients."""
+    """Gradients from a hook's result; None keeps the previous gradients."""
     if replacement is None:
         return grads
     replacement = replacement if isinstance(replacement, tuple) else (replacement,)

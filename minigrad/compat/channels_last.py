@@ -1,8 +1,8 @@
 """Propagates the channels-last memory format through a network, as PyTorch's kernels do.
 
-Many ops here return arrays in C order. That matters only for random numbers drawn in memory order, mainly by dropout.
-So in a program that runs as PyTorch, arithmetic follows its first operand's layout, and once the program lays a tensor
-out in ``channels_last``, an observer lays out results as PyTorch does. Other programs pay nothing.
+Many ops here return arrays in C order, which only matters for random numbers drawn in memory order, mainly by dropout.
+So in a PyTorch program, arithmetic follows the layout of the first operand, and once the program lays a tensor out in
+``channels_last``, an observer lays out results as PyTorch does. Other programs are not slowed down.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ..backend.order import CHANNELS_LAST, in_order, is_channels_last, memory_or
 from ..ops import elementwise
 from ..ops.op import Op
 
-# As for arithmetic, the first operand of these ops decides; for convolutions, the weight may decide as well.
+# As for arithmetic, the first operand of these ops decides. For convolutions, the weight may decide as well.
 _NAMES = "concatenate convolve convolve_back flip group_norm index_select largest_cells largest_cells_at"
 _KEEPING = frozenset(f"{_NAMES} largest_cells_of_bins pad pick resample roll where window_sum".split())
-_IN_ORDER = ("log_softmax", "softmax")  # whatever the operand's layout
+_IN_ORDER = ("log_softmax", "softmax")  # whatever the operand layout
 _WEIGHTED = ("convolve", "convolve_back")
 _CPU = Device("cpu")
 
 
 class _Formats(Observer):
-    """Lays out the results of ops: it moves elements without changing them."""
+    """Lays out the results of ops by moving elements without changing them."""
 
     lasts = True
 
@@ -46,7 +46,7 @@ class _Formats(Observer):
 
 
 def _decides(op: Op, args: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
-    """Whether the operands of an op make a result of this shape channels-last."""
+    """Whether an op's operands make a result of this shape channels-last."""
     arrays = [a.array for a in args if isinstance(a, Variable) and a.array.ndim == len(shape)]
     if op.promote:
         arrays = [a for a in arrays if a.shape == shape]
@@ -59,14 +59,14 @@ def _decides(op: Op, args: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
 
 
 def _begin() -> None:
-    """Start observing, if random numbers are PyTorch's."""
+    """Start observing if random numbers match PyTorch's."""
     if random.follows_pytorch(_CPU):
         dtype.memory_format.on_use = None
         attach(_Formats(), everywhere=True)
 
 
 def _as_the_first(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """An op's forward whose result has its first operand's memory layout, if their shapes are equal."""
+    """An op's forward function whose result has the first operand's memory layout if the shapes are equal."""
 
     @wraps(forward)
     def call(a: Any, b: Any) -> Any:
@@ -79,7 +79,7 @@ def _as_the_first(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install() -> None:
-    """Enable propagation: for arithmetic now, for other ops when the first tensor is laid out channels-last."""
+    """Enable propagation: for arithmetic now, and for other ops when the first tensor is laid out channels-last."""
     dtype.memory_format.on_use = _begin
     for op in (elementwise.add, elementwise.sub, elementwise.mul, elementwise.div):
         if not hasattr(op.forward, "__wrapped__"):

@@ -1,4 +1,4 @@
-"""DistributedDataParallel: each rank processes a part of the batch, and all get the mean of their gradients."""
+"""DistributedDataParallel: each rank processes a part of the batch, and all ranks get the mean gradients."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ class DistributedDataParallel(Wrapper, fields=True):
     """Calls ``module``; ``backward()`` sets each parameter's gradient to its mean over all ranks.
 
     Each rank has its own model, which starts with rank 0's weights, and processes a part of the batch. If each loss is
-    a mean over its part, and the parts are equally large, the gradients equal the whole batch's. They are reduced in
-    buckets, while the gradients of earlier layers are still being computed (Li et al. 2020). As in PyTorch, the forward
-    pass decides whether the backward pass after it reduces gradients; gradients accumulated under ``no_sync`` are
-    reduced with its own. Names in the state dict begin with "module.".
+    a mean over its part, and the parts are equally large, the gradients equal those of the whole batch. They are
+    reduced in buckets while the gradients of earlier layers are still being computed (Li et al. 2020). As in PyTorch,
+    the forward pass decides whether the next backward pass reduces gradients; gradients accumulated under ``no_sync``
+    are reduced along with the new ones. Names in the state dict begin with "module.".
 
     Args:
         module: must have the same parameters and buffers, in the same order, on all ranks.
-        device_ids: the rank's GPU, or None. process_group: None for all ranks.
+        device_ids: the rank's GPU or None. process_group: None means all ranks.
         broadcast_buffers: broadcast rank 0's buffers before each forward pass in training mode.
         init_sync: broadcast rank 0's parameters and buffers now.
-        bucket_cap_mb: a bucket's size in MiB; 25 by default.
+        bucket_cap_mb: the bucket size in MiB, 25 by default.
         find_unused_parameters, static_graph: allow a forward pass to leave parameters unused. Their gradients count as
-            zero; a parameter that no rank has used gets none. Without these options, an unused parameter is an error.
-        output_device, dim, check_reduction, gradient_as_bucket_view: stored as attributes, without effect.
+            zero, and a parameter unused on all ranks does not get one. Without these options, they are an error.
+        output_device, dim, check_reduction, gradient_as_bucket_view: stored as attributes without effect.
 
-    Raises ValueError if ``init_process_group`` was not called, RuntimeError if nothing requires a gradient or the
-    ranks' models differ; ``backward()`` raises it if a parameter is unused and ``find_unused_parameters`` is False.
+    Raises ValueError if ``init_process_group`` was not called; RuntimeError if nothing requires a gradient or the
+    models differ between ranks, and in ``backward()`` if a parameter is unused without ``find_unused_parameters``.
     """
 
     broadcast_buffers: bool | None = None
@@ -89,10 +89,10 @@ class DistributedDataParallel(Wrapper, fields=True):
         most = 25.0 if self.bucket_cap_mb is None else self.bucket_cap_mb
         buckets = Buckets(list(parameters.values()), self.process_group, min(most, 1.0) * MiB, most * MiB)
         self._reducer = Reducer(list(parameters), buckets, self.find_unused_parameters or self.static_graph)
-        weakref.finalize(self, detach, self._reducer)  # a forward pass without a backward pass leaves it attached
+        weakref.finalize(self, detach, self._reducer)  # without a backward pass, the reducer stays attached
 
     def _named(self, kind: str) -> dict[str, Tensor]:
-        """The current parameters or buffers that ranks share: a module may have replaced them."""
+        """The current parameters or buffers shared by ranks. A module may have replaced them."""
         ignored = getattr(self.module, "_ddp_params_and_buffers_to_ignore", ())
         return {name: value for name, value in getattr(self.module, f"named_{kind}")() if name not in ignored}
 
@@ -101,12 +101,12 @@ class DistributedDataParallel(Wrapper, fields=True):
         return list(self._named("buffers").values())
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """``module(*inputs, **kwargs)``."""
+        """Call ``module(*inputs, **kwargs)``."""
         source = 0 if self._joining is None else self._joining.begin_step(is_grad_enabled())
         if self.will_sync_module_buffers():
             _refresh(self._buffers_to_send, self.process_group, source)
         output = self.module(*inputs, **kwargs)
-        if is_grad_enabled() and self.require_backward_grad_sync:  # other passes leave it unchanged
+        if is_grad_enabled() and self.require_backward_grad_sync:  # other passes leave the reducer unchanged
             detach(self._reducer)
             self._reducer.reset()
             attach(self._reducer)
@@ -119,7 +119,7 @@ class DistributedDataParallel(Wrapper, fields=True):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A context in which each rank only accumulates gradients. Forward passes must also run within it."""
+        """A context in which each rank only accumulates gradients. Forward passes must also run inside it."""
         with at_end(setattr, self, "require_backward_grad_sync", self.require_backward_grad_sync) as end, end:
             self.require_backward_grad_sync = False
             yield
@@ -127,9 +127,9 @@ class DistributedDataParallel(Wrapper, fields=True):
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
     ) -> Join:
-        """A context for a loop with different numbers of batches on different ranks: see ``Join``. A rank without
-        batches takes part in the others' reductions with zero gradients; at the end, all ranks get the weights of a
-        rank that finished last. Gradients are divided by the number of all ranks, or of those with a batch."""
+        """A context for loops with different numbers of batches on different ranks; see ``Join``. A rank that has run
+        out takes part in reductions with zero gradients. At the end, all ranks get the weights of a rank that finished
+        last. Gradients are divided by the number of all ranks, or of ranks with a batch."""
         options = {"divide_by_initial_world_size": divide_by_initial_world_size}
         return Join([self], enable, throw_on_early_termination, **options)
 
@@ -144,9 +144,9 @@ class DistributedDataParallel(Wrapper, fields=True):
         return group
 
     def register_comm_hook(self, state: Any, hook: Hook) -> None:
-        """Make ``hook(state, bucket)`` reduce each bucket. It returns the bucket's result as a Future or a tensor,
-        which is used unchanged, so the hook itself divides by the number of ranks. Raises TypeError if ``hook`` is not
-        callable, RuntimeError if there already is a hook."""
+        """Make ``hook(state, bucket)`` reduce each bucket. It returns the result as a Future or a tensor, which is used
+        unchanged, so the hook itself must divide by the number of ranks. Raises TypeError if ``hook`` is not callable,
+        RuntimeError if there already is a hook."""
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
         self._reducer.set_hook(state, hook)
@@ -156,27 +156,27 @@ class DistributedDataParallel(Wrapper, fields=True):
         return {k: v for k, v in self.__dict__.items() if k not in ("process_group", "_reducer")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A copy belongs to the group of all ranks."""
+        """Restore a copy, which belongs to the group of all ranks."""
         super().__setstate__(state)
         self.process_group = the_group()
         self._build()
 
 
 class _Joining(JoinHook):
-    """A model within ``Join``: at each step all ranks report whether they have a batch, and reduce gradients."""
+    """A model within ``Join``. At each step, all ranks report whether they have a batch, and reduce gradients."""
 
-    OVER, WITHOUT, WITH = range(3)  # finished; a step without a reduction of gradients; a step with one
+    OVER, WITHOUT, WITH = range(3)  # finished; a step without gradient reduction; a step with it
 
     def __init__(self, model: DistributedDataParallel, divides_by_all: bool) -> None:
         self.model, self.divides_by_all = model, divides_by_all
         self.group: ProcessGroup = model.process_group
-        self.last = self.group.number  # the last rank with a batch that this one knows of
+        self.last = self.group.number  # the last rank known to have a batch
 
     def _begin(self) -> None:
         self.model._joining = self
 
     def begin_step(self, grad: bool) -> int:
-        """Begin a step of a rank with a batch. Returns the group's first rank that has one."""
+        """Begin a step of a rank with a batch. Returns the first rank in the group that has a batch."""
         Join.notify_join_context(self.model)
         syncs = grad and self.model.require_backward_grad_sync
         active = self._active(gathered(self.WITH if syncs else self.WITHOUT, self.group))
@@ -186,7 +186,7 @@ class _Joining(JoinHook):
         return active[0]
 
     def main_hook(self) -> None:
-        """Join a step of the other ranks. An optimiser sharded across ranks needs its gradients here too."""
+        """Take part in a step of the other ranks. Optimisers sharded across ranks need their gradients here too."""
         model, buckets = self.model, self.model._reducer.buckets
         detach(model._reducer)
         replies = gathered(self.OVER, self.group)
@@ -202,7 +202,7 @@ class _Joining(JoinHook):
     def post_hook(self, is_last_joiner: bool) -> None:
         """Give all ranks the weights of a rank that finished last."""
         latest = gathered(self.last, self.group)
-        last = next((rank for number, rank in enumerate(latest) if rank != number), 0)  # ranks that ended early saw it
+        last = next((rank for number, rank in enumerate(latest) if rank != number), 0)  # ranks that ended early know it
         send([*self.model.module.parameters(), *self.model._buffers_to_send], self.group, last)
 
     def _end(self) -> None:
@@ -214,7 +214,7 @@ class _Joining(JoinHook):
 
 
 def send(tensors: Iterable[Tensor], group: ProcessGroup, source: int = 0) -> None:
-    """Broadcast one rank's tensors to all; ``source`` is its number in the group."""
+    """Broadcast one rank's tensors to all. ``source``: its group rank."""
     with no_grad():
         works = [collectives.broadcast(t, group=group, async_op=True, group_src=source) for t in tensors]
         for work in works:
@@ -223,7 +223,7 @@ def send(tensors: Iterable[Tensor], group: ProcessGroup, source: int = 0) -> Non
 
 
 def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> None:
-    """``send`` for buffers. Equal buffers stay untouched, so that a graph that uses them can still run backward."""
+    """``send`` for buffers. Equal buffers are unchanged, so that graphs using them can still run backward."""
     copies = [buffer.detach().clone() for buffer in buffers]
     send(copies, group, source)
     with no_grad():
@@ -233,10 +233,10 @@ def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> Non
 
 
 class Reducer(Observer):
-    """Observes the backward pass: fills the buckets as parameters' gradients arrive, and sets ``.grad`` at its end. A
-    gradient is complete once the pass has left the last node that uses its parameter; the uses are counted first."""
+    """Observes the backward pass: fills the buckets as gradients arrive, and sets ``.grad`` at the end. A gradient is
+    complete once the pass has left the last node that uses its parameter; the uses are counted first."""
 
-    lasts = True  # a forward pass in a profile may run its backward pass after the profile
+    lasts = True  # the backward pass may run after a profile that contains the forward pass
 
     def __init__(self, names: list[str], buckets: Buckets, finds_unused: bool) -> None:
         self.names, self.buckets, self.finds_unused = names, buckets, finds_unused
@@ -244,14 +244,14 @@ class Reducer(Observer):
         self.factor = self.usual_factor = 1.0 / buckets.group.size()
         self._uses: Counter[int] = Counter()
         self._open: set[int] = set()  # numbers of parameters whose gradient is incomplete
-        self._spans: list[bool] = []  # active spans, the backward pass first: whether each is a walk
+        self._spans: list[bool] = []  # for each active span, the backward pass first, whether it is a walk
         self._is_reduced = False
         self._error: BaseException | None = None
         self.hook: Hook | None = None
         self._futures: list[tuple[GradBucket, Any]] = []
 
     def set_hook(self, state: Any, hook: Hook) -> None:
-        """See ``register_comm_hook``."""
+        """Set the communication hook; see ``register_comm_hook``."""
         if self.hook is not None:
             raise RuntimeError("register_comm_hook can only be called once.")
 
@@ -262,7 +262,7 @@ class Reducer(Observer):
         self.factor = self.usual_factor = 1.0
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
-        """A backward pass begins, or a span within it."""
+        """Handle the start of a backward pass or of a span within it."""
         if self._spans:
             self._spans.append(kind == "walk")
         elif kind == "walk" and name == "backward":
@@ -289,14 +289,14 @@ class Reducer(Observer):
             self._complete(number)
 
     def reset(self) -> None:
-        """Forget a backward pass that ended in an error."""
+        """Discard a backward pass that ended in an error."""
         self._spans = []
 
     def _is_in_walk(self) -> bool:
         return sum(self._spans) == 1
 
     def delivered(self, node: Any, position: int, gradient: Any) -> None:
-        """A contribution to a parameter's gradient has arrived."""
+        """Handle a contribution to a parameter's gradient."""
         if self._is_in_walk():
             target = node.edges[position][0]
             number = self.numbers.get(id(target))
@@ -304,7 +304,7 @@ class Reducer(Observer):
                 self.buckets.add(number, getattr(gradient, "array", gradient))
 
     def passed(self, node: Any, gradients: Any) -> None:
-        """The node has passed on all its gradients."""
+        """Handle a node that has passed on all its gradients."""
         if not self._is_in_walk():
             return
         for target, *_ in node.edges:
@@ -316,14 +316,14 @@ class Reducer(Observer):
         self.buckets.move()
 
     def arrived(self, target: Any, slot: int, gradient: Any) -> None:
-        """The backward pass is over, and a parameter's hooks have seen, perhaps changed, its gradient."""
+        """Handle a final gradient, after the backward pass and the parameter's hooks, which may have changed it."""
         number = self.numbers.get(id(target)) if self._is_in_walk() else None
         if number is not None and number in self._open and target._hooks:
             self.buckets.add(number, getattr(gradient, "array", gradient))
             self._complete(number)
 
     def ended(self) -> None:
-        """The backward pass is over: wait for the other ranks' gradients, unless it ended in an error."""
+        """Handle the end of the backward pass: wait for the other ranks' gradients unless there was an error."""
         if self._is_in_walk() and sys.exc_info()[1] is self._error:
             for number in sorted(self._open, reverse=True):
                 self._complete(number)
@@ -331,7 +331,7 @@ class Reducer(Observer):
             self._is_reduced = True
 
     def left(self) -> None:
-        """A span has ended; after the outermost span, ``.grad`` contains this rank's own gradients."""
+        """Handle the end of a span. After the outermost span, ``.grad`` contains this rank's own gradients."""
         if self._spans:
             self._spans.pop()
             if not self._spans and self._is_reduced:
@@ -339,7 +339,7 @@ class Reducer(Observer):
                 detach(self)  # one reduction for each forward pass, as in PyTorch
 
     def shadow(self) -> None:
-        """Take part in the reductions of other ranks' backward passes, with zero gradients."""
+        """Take part in the reductions of other ranks' backward passes with zero gradients."""
         self.buckets.begin()
         self._futures = []
         for number in reversed(range(len(self.names))):
@@ -349,7 +349,7 @@ class Reducer(Observer):
             self._marks(set())
 
     def _complete(self, number: int) -> None:
-        """A gradient is complete: add those accumulated before."""
+        """Mark a gradient as complete, and add previously accumulated gradients."""
         parameter = self.buckets.parameters[number]
         self._open.discard(number)
         if parameter.grad is not None:

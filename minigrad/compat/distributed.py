@@ -1,4 +1,4 @@
-"""Parts of torch.distributed for compatibility: subgroups, private names, placements, state dicts with options."""
+"""Parts of torch.distributed for compatibility: subgroups, private names, placements, and state dicts with options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Group = ProcessGroup | int
 
 
 def tell_rank() -> None:
-    """In a process that mpiexec started, set torchrun's environment variables, which PyTorch programs read."""
+    """In a process started by mpiexec, set torchrun's environment variables, which PyTorch programs read."""
     if "RANK" in os.environ or not any(names[0] in os.environ and names[1] in os.environ for names in MPI_VARIABLES):
         return
     place = find_place()
@@ -29,8 +29,8 @@ def new_subgroups(
     group_size: int | None = None, group: ProcessGroup | None = None, *options: Any, **kwargs: Any
 ) -> tuple[Group, list[Group]]:
     """Split a group (None: all ranks) into consecutive groups of ``group_size`` ranks (None: one per machine). Returns
-    this rank's group and a list of all. All ranks must call it. Other arguments: see ``new_subgroups_by_enumeration``.
-    Raises ValueError if the ranks cannot be split evenly."""
+    this rank's group and a list of all groups. All ranks must call it. Other arguments: see
+    ``new_subgroups_by_enumeration``. Raises ValueError if the ranks cannot be split evenly."""
     ranks = the_group(group).ranks
     size = int(os.environ.get("LOCAL_WORLD_SIZE", len(ranks))) if group_size is None else group_size
     if size < 1 or len(ranks) % size:
@@ -43,7 +43,7 @@ def new_subgroups_by_enumeration(
     ranks_per_subgroup_list: Sequence[Sequence[int]], *options: Any, **kwargs: Any
 ) -> tuple[Group, list[Group]]:
     """Make a group from each list of ranks, with the options of ``new_group``. Returns this rank's group and a list of
-    all. All ranks of the world must call it. Raises ValueError for no lists, or for a rank in two of them."""
+    all groups. All ranks of the world must call it. Raises ValueError if there are no lists, or a rank is in two."""
     ranks = [rank for each in ranks_per_subgroup_list for rank in each]
     if not ranks or len(set(ranks)) < len(ranks):
         raise ValueError(f"subgroups must be disjoint and not empty, but got {[*map(list, ranks_per_subgroup_list)]}")
@@ -67,7 +67,7 @@ def _sync_module_states(
 
 
 def _placement(name: str, *fields: Any, base: tuple[type, ...] = ()) -> Any:
-    """A placement of torch.distributed.tensor: libraries build tables of them, though minigrad has no DTensor."""
+    """A placement of torch.distributed.tensor, as libraries build tables of them; minigrad does not have DTensor."""
     return make_dataclass(name, fields, bases=base, frozen=True, namespace={"__module__": __name__})
 
 
@@ -78,7 +78,7 @@ Partial = _placement("Partial", ("reduce_op", str, "sum"), base=(Placement,))
 
 
 class StateDictOptions(NamedTuple):
-    """How to get or load a model's state dict. It is always complete: ``full_state_dict`` has no effect by itself."""
+    """How to get or load a model's state dict, which is always complete, whatever ``full_state_dict``."""
 
     full_state_dict: bool = False
     cpu_offload: bool = False
@@ -93,7 +93,7 @@ def get_model_state_dict(
     model: Any, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
     """A model's state dict, without DistributedDataParallel's "module." prefix and without the entries that the options
-    exclude. With ``full_state_dict`` and ``cpu_offload``, which are for saving, ranks other than 0 get an empty one."""
+    exclude. With ``full_state_dict`` and ``cpu_offload``, which are for saving, it is empty except on rank 0."""
     how = options or StateDictOptions()
     if how.full_state_dict and how.cpu_offload and is_initialized() and the_group().number > 0:
         return {}
@@ -107,7 +107,7 @@ def set_model_state_dict(
     model: Any, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> Any:
     """Load a state dict, strictly or not, into the model or the module within a DistributedDataParallel. With
-    ``broadcast_from_rank0``, the other ranks need no state dict: they get rank 0's values or its error."""
+    ``broadcast_from_rank0``, the other ranks do not need a state dict, as they get rank 0's values or its error."""
     how, module = options or StateDictOptions(), _unwrapped(model)
     load = partial(module.load_state_dict, model_state_dict, strict=how.strict)
     if not (how.broadcast_from_rank0 and is_initialized()):
@@ -118,5 +118,5 @@ def set_model_state_dict(
 
 
 def _unwrapped(model: Any) -> Any:
-    """The module within a DistributedDataParallel; other modules unchanged."""
+    """The module within a DistributedDataParallel. Other modules are unchanged."""
     return model.module if isinstance(model, DistributedDataParallel) else model

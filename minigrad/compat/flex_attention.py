@@ -1,5 +1,5 @@
 """``torch.nn.attention.flex_attention``: attention whose scores and mask are functions of indices (Dong et al. 2024).
-It computes all scores, including the masked ones."""
+All scores are computed, including masked ones."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class AuxRequest(NamedTuple):
 
 
 class AuxOutput(NamedTuple):
-    """log Σ exp(score), and the largest score, of each query: (B, H, T), if requested."""
+    """log Σ exp(score) and the largest score of each query, (B, H, T), if requested."""
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None
 
 
 class BlockMask:
-    """A mask, (B, H, T, S), and which of its blocks contain a key."""
+    """A mask, (B, H, T, S), and a record of which blocks contain a key."""
 
     def __init__(self, mask: Tensor, mask_mod: Callable[..., Tensor], BLOCK_SIZE: tuple[int, int]) -> None:
         self.mask, self.mask_mod, self.BLOCK_SIZE, self.shape = mask, mask_mod, BLOCK_SIZE, tuple(mask.shape)
@@ -46,7 +46,7 @@ class BlockMask:
         return padded.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows)).any(-1).any(-2).int()
 
     def sparsity(self) -> float:
-        """The percentage outside the blocks that contain a key."""
+        """The percentage of the mask outside the blocks that contain a key."""
         return 100 * (1 - self.to_dense().sum().item() * math.prod(self.BLOCK_SIZE) / math.prod(self.shape))
 
     def to(self, device: Any) -> BlockMask:
@@ -57,8 +57,8 @@ class BlockMask:
 def create_mask(
     mod_fn: Callable[..., Tensor], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None
 ) -> Tensor:
-    """The mask of ``mask_mod(batch, head, query, key)``: (B, H, T, S), bool; B and H of None mean 1. For
-    ``score_mod(score, batch, head, query, key)`` it is True where the score is not -inf."""
+    """The mask of ``mask_mod(batch, head, query, key)``: (B, H, T, S), bool. B or H of None means 1. For
+    ``score_mod(score, batch, head, query, key)``, it is True where the score is not -inf."""
     sizes, device = (B or 1, H or 1, Q_LEN, KV_LEN), device or current_accelerator() or "cpu"
     if len(inspect.signature(mod_fn).parameters) == 4:
         return _each(mod_fn, sizes, device).bool()
@@ -75,15 +75,15 @@ def create_block_mask(
     BLOCK_SIZE: int | tuple[int, int] = _DEFAULT_SPARSE_BLOCK_SIZE,
     _compile: bool = False,
 ) -> BlockMask:
-    """``create_mask`` for a ``mask_mod``, in blocks."""
+    """``create_mask`` for a ``mask_mod``, divided into blocks."""
     size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
     return BlockMask(create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device), mask_mod, size)
 
 
 def _each(mod: Callable[..., Tensor], sizes: Sequence[int], device: Any, scores: Tensor | None = None) -> Tensor:
-    """A function of indices applied to all of them, as by nested ``func.vmap``: (B, H, T, S). A row of keys takes one
-    call if, for the last row, that equals one call per key; the two differ where a key's index selects from a tensor
-    before another index does."""
+    """Apply a function of indices to all indices, like nested ``func.vmap``: (B, H, T, S). One call handles a row of
+    keys if, for the last row, this gives the same result as one call per key. The results differ if a key's index
+    selects from a tensor before another index does."""
     keys = mg.arange(sizes[-1], device=device)
     places = list(product(*(mg.arange(size, device=device).unbind() for size in sizes[:-1])))
     rows = [[] for _ in places] if scores is None else [[row] for row in scores.reshape(-1, sizes[-1]).unbind()]
@@ -110,13 +110,13 @@ def flex_attention(
     *,
     return_aux: AuxRequest | None = None,
 ) -> Any:
-    """softmax(score_mod(q kᵀ · scale)) v where the mask is True: (B, H, T, Ev); a query without a key gets 0.
+    """softmax(score_mod(q kᵀ · scale)) v where the mask is True: (B, H, T, Ev). A query without a key gets 0.
 
     Args:
         query, key, value: (B, H, T, E), (B, H, S, E) and (B, H, S, Ev).
-        score_mod: ``score_mod(score, batch, head, query, key)``, which replaces the score.
+        score_mod: ``score_mod(score, batch, head, query, key)`` returns the score to use.
         scale: 1 / √E by default.
-        enable_gqa: several query heads may share one key and value head.
+        enable_gqa: allow several query heads to share a key and value head.
         return_lse, return_aux: also return log Σ exp(score), (B, H, T), or the requested results.
 
     Raises ValueError if the numbers of heads, or the mask's sizes, do not match.

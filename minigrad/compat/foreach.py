@@ -1,4 +1,4 @@
-"""``torch._foreach_*``: applies a Tensor method to each tensor in a list; programs use them to write optimisers."""
+"""``torch._foreach_*``: apply a Tensor method to each tensor in a list. Programs use these to write optimisers."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from ..tensor import Tensor
 
 Groups = dict[tuple[Any, Any], tuple[list[list[Tensor | None]], list[int]]]
 _KEYWORDS = {"scalars": "value", "ord": "p", "weights": "weight"}
-_SECOND = ("other", "scalar", "scalars", "tensors1", "exponent", "src")  # all name the method's first argument
+_SECOND = ("other", "scalar", "scalars", "tensors1", "exponent", "src")  # names for the method's first argument
 
 
 @cache
 def find(name: str) -> Callable[..., Any] | None:
-    """The function with that name, if Tensor has the method, with or without a trailing underscore."""
+    """The function for a name, if Tensor has the method, with or without a trailing underscore."""
     method = name.removeprefix("_foreach_")
     if method == name or not (hasattr(Tensor, method) or hasattr(Tensor, method.removesuffix("_"))):
         return None
 
     def foreach(self: Any, *args: Any, **kwargs: Any) -> Any:
         factors = method.startswith("addc")
-        if not factors:  # PyTorch names it differently in each overload
+        if not factors:  # the argument has a different name in each PyTorch overload
             args = (*args, *(kwargs.pop(key) for key in _SECOND if key in kwargs))
         elif len(args) == 3:  # the factors may be last
             kwargs["value"], args = args[-1], args[:2]
         options = {_KEYWORDS.get(key, key): value for key, value in kwargs.items()}
-        if isinstance(options.get("value"), Tensor):  # a tensor with one element for each
+        if isinstance(options.get("value"), Tensor):  # a tensor with one element for each tensor in the list
             options["value"] = options["value"].tolist()
         results = []
         for n in range(_count(name, self, *args, *options.values())):
@@ -45,7 +45,7 @@ def find(name: str) -> Callable[..., Any] | None:
 
 
 def _count(name: str, *values: Any) -> int:
-    """The length of the lists among the arguments. Raises RuntimeError if they are empty or differ in length."""
+    """The common length of the list arguments. Raises RuntimeError if they are empty or differ in length."""
     first, *others = (len(value) for value in values if isinstance(value, (list, tuple)))
     if not first:
         raise RuntimeError("Tensor list must have at least one tensor.")
@@ -61,7 +61,7 @@ def _of(value: Any, number: int) -> Any:
 def _group_tensors_by_device_and_dtype(
     tensorlistlist: Sequence[Sequence[Tensor | None]], with_indices: bool = False
 ) -> Groups:
-    """Lists of tensors, grouped by the device and dtype of the first list's, with the tensors' positions on request."""
+    """Lists of tensors, grouped by the device and dtype in the first list, with the positions on request."""
     groups: Groups = {}
     for place, tensors in enumerate(zip(*tensorlistlist, strict=True)):
         first: Any = tensors[0]

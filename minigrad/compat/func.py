@@ -2,8 +2,8 @@
 
     per_sample = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, inputs, targets)
 
-They can be nested; arguments and results are tensors in tuples, lists and dicts. ``vmap`` is a loop: it returns a
-batched run's results, but not at its speed.
+They can be nested. Arguments and results are tensors in tuples, lists and dicts. ``vmap`` runs a loop, so it returns
+the results of a batched run, but more slowly.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _RANDOM = ("error", "different", "same")
 
 
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """The function that returns the gradient of ``func``, whose result is a single number.
+    """A function that returns the gradient of ``func``, whose result is a single number.
 
     Args:
         argnums: the argument, or arguments, to differentiate; tensors in tuples, lists and dicts.
-        has_aux: ``func`` returns (result, aux), and the gradient function (gradient, aux).
+        has_aux: ``func`` returns (result, aux), and the gradient function returns (gradient, aux).
     """
 
     def differentiate(*args: Any, **kwargs: Any) -> Any:
@@ -51,7 +51,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
 
 
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """The function that returns (gradient, result) of ``func``; with ``has_aux`` (gradient, (result, aux)).
+    """A function that returns (gradient, result) of ``func``, or (gradient, (result, aux)) with ``has_aux``.
     ``argnums``: see ``grad``. Raises RuntimeError for a result that is not a single number."""
 
     def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
@@ -65,8 +65,8 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """(func(*primals), a function that multiplies cotangents by the Jacobian); with ``has_aux`` also aux. That function
-    takes cotangents structured like the result, and returns a tuple with one product for each primal."""
+    """(func(*primals), a function that multiplies cotangents by the Jacobian), followed by aux with ``has_aux``. The
+    function takes cotangents structured like the result, and returns a tuple with one product per primal."""
     run = _Run(func, primals, {}, None, has_aux)
 
     def pulled(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
@@ -78,9 +78,9 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 def jvp(
     func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
 ) -> Any:
-    """(func(*primals), the Jacobian times ``tangents``); with ``has_aux`` also aux. Two backward passes compute it: J v
-    is the gradient of (uᵀ J) v with respect to u. ``tangents`` have the structure and shapes of ``primals``; ``strict``
-    has no effect."""
+    """(func(*primals), the Jacobian times ``tangents``), followed by aux with ``has_aux``. This takes two backward
+    passes, as J v is the gradient of (uᵀ J) v with respect to u. ``tangents`` have the structure and shapes of
+    ``primals``. ``strict`` is ignored."""
     run = _Run(func, primals, {}, None, has_aux)
     product = run.push(tree_flatten(tangents)[0])
     return (run.result(), product, run.aux) if has_aux else (run.result(), product)
@@ -93,9 +93,9 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
 
 
 def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None) -> Function:
-    """The function that returns the Jacobian of ``func``: one backward pass for each number of its result. It is
-    structured like ``func``'s result, with the arguments' structure at each tensor; the tensors there have the result's
-    shape followed by the argument's. ``argnums``, ``has_aux``: see ``grad``; ``chunk_size`` has no effect."""
+    """A function that returns the Jacobian of ``func``, using one backward pass per number in the result. The Jacobian
+    is structured like ``func``'s result, with the arguments' structure at each tensor. The tensors there have the
+    result's shape followed by the argument's. ``argnums``, ``has_aux``: see ``grad``. ``chunk_size`` is ignored."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         run = _Run(func, args, kwargs, argnums, has_aux)
@@ -107,23 +107,23 @@ def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk
 
 
 def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
-    """Equivalent to ``jacrev``: the same numbers, from the same backward passes."""
+    """Equivalent to ``jacrev``, using the same backward passes."""
     return jacrev(func, argnums, has_aux)
 
 
 def hessian(func: Function, argnums: Argnums = 0) -> Function:
-    """The function that returns all second derivatives of ``func``: ``jacfwd(jacrev(func))``."""
+    """A function that returns all second derivatives of ``func``: ``jacfwd(jacrev(func))``."""
     return jacfwd(jacrev(func, argnums), argnums)
 
 
 class _Run:
-    """One call of a function on copies of its inputs, with respect to which it computes derivatives.
+    """A function call on copies of the inputs, with respect to which derivatives are computed.
 
     Attributes:
         inputs, inputs_form: copies of the differentiated arguments' tensors, and the arguments' structure.
         outputs, outputs_form, aux: the result's tensors, its structure, and its second part if ``has_aux``.
-        keep: whether the graph outlives a backward pass, which it does if ``argnums`` is None (all arguments).
-        outer: whether results are differentiable, because they also depend on other leaves.
+        keep: whether to keep the graph after a backward pass, as is done if ``argnums`` is None (all arguments).
+        outer: whether results are differentiable because they also depend on other leaves.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class _Run:
         if wrong := [leaf for leaf in leaves if not isinstance(leaf, Tensor)]:
             raise RuntimeError(f"func: only tensors can be differentiated, not {type(wrong[0]).__name__}")
         recording = is_grad_enabled()
-        with enable_grad():  # a copy's graph continues into its input's graph, if it has one
+        with enable_grad():  # a copy's graph continues into its input's graph, if any
             self.inputs = [
                 x.view(x.shape) if recording and x.requires_grad else x.detach().requires_grad_() for x in leaves
             ]
@@ -154,7 +154,7 @@ class _Run:
         self.outer = any(isinstance(end, Variable) and id(end) not in input_ids for end in ends)
 
     def pull(self, outputs: Sequence[Tensor], cotangents: Any, keep: bool = False) -> Sequence[Any]:
-        """The gradients of outputs times cotangents with respect to the inputs; zeros for inputs without effect."""
+        """The gradients of outputs times cotangents with respect to the inputs, zeros for unused inputs."""
         retain = keep or self.keep or self.outer
         return filled(pull(outputs, self.inputs, cotangents, self.outer, retain), self.inputs)
 
@@ -170,7 +170,7 @@ class _Run:
             return rows(output, self.inputs, lambda vector: self.pull([output], [vector], keep=True))
 
     def result(self, tensors: Sequence[Tensor] | None = None) -> Any:
-        """The result, or tensors structured like it, without a graph that nothing outside can use."""
+        """The result, or tensors structured like it, detached from any graph that is unusable outside."""
         tensors = self.outputs if tensors is None else tensors
         return tree_unflatten([x if self.outer else x.detach() for x in tensors], self.outputs_form)
 
@@ -178,16 +178,16 @@ class _Run:
 def vmap(
     func: Function, in_dims: Dims = 0, out_dims: Dims = 0, randomness: str = "error", *, chunk_size: int | None = None
 ) -> Function:
-    """The function that applies ``func`` to each slice of its arguments, and stacks the results.
+    """A function that applies ``func`` to each slice of its arguments and stacks the results.
 
     Args:
-        in_dims: the axis of the slices: one for all arguments, or one for each (structured like an argument that is a
-            tuple, list or dict); None for an unsliced argument. Keyword arguments are not sliced.
-        out_dims: the axis along which to stack results, for all or for each.
-        randomness: "different" numbers for each slice, drawn slice by slice, or the "same"; "error" rejects functions
-            that draw any. chunk_size: no effect.
+        in_dims: the axis of the slices, one for all arguments or one for each (structured like any argument that is a
+            tuple, list or dict). None means not to slice an argument. Keyword arguments are not sliced.
+        out_dims: the axis along which to stack results, one for all or one for each.
+        randomness: "different" numbers for each slice, drawn slice by slice, or the "same" numbers; "error" rejects
+            functions that draw random numbers. chunk_size: ignored.
 
-    Raises ValueError if there are no slices, arguments differ in their number, or ``in_dims`` does not match.
+    Raises ValueError if there are no slices, their number differs between arguments, or ``in_dims`` does not match.
     """
     if randomness not in _RANDOM:
         raise RuntimeError(f"vmap: randomness must be one of {_RANDOM}, not {randomness!r}")
@@ -215,7 +215,7 @@ def vmap(
 
 
 def _dims_of(tree: Any, dims: Dims) -> list[int | None]:
-    """The axis for each leaf of the arguments; an entry of ``dims`` may apply to all leaves below its position."""
+    """The axis for each leaf of the arguments. An entry of ``dims`` may apply to all leaves below its position."""
     if dims is None or isinstance(dims, int):
         return [dims] * len(tree_flatten(tree)[0])
     parts: Sequence[Any] = ()
@@ -239,8 +239,8 @@ def _stacked(rows: Sequence[Sequence[Any]], out_dims: Dims) -> list[Tensor]:
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(parameters, buffers) of several modules, stacked by name, for ``vmap(functional_call)``. Raises RuntimeError for
-    no modules, different classes, or different modes."""
+    """(parameters, buffers) of several modules, stacked by name, for ``vmap(functional_call)``. Raises RuntimeError if
+    there are no modules, or their classes or modes differ."""
     if not models:
         raise RuntimeError("stack_module_state: expected at least one model, got 0")
     if len({type(m) for m in models}) > 1 or len({m.training for m in models}) > 1:
@@ -263,12 +263,12 @@ def functional_call(
     strict: bool = False,
 ) -> Any:
     """Call ``module(*args, **kwargs)`` with other tensors as its parameters, buffers and attributes, by full name.
-    ``args`` is a tuple, or the only argument.
+    ``args``: a tuple, or the only argument.
 
-    A name that the module lacks becomes an attribute during the call. None leaves a parameter out. If the call replaces
-    a buffer (``self.count = self.count + 1``), the dict gets the new one, and the module keeps its own. If there are
-    several dicts, each name is in only one. With ``tie_weights``, the tensor for one name of a tied parameter replaces
-    it under every name; with ``strict``, the names must match all parameters and buffers.
+    A name that the module lacks becomes an attribute during the call. None removes a parameter during the call. If the
+    call replaces a buffer (``self.count = self.count + 1``), the dict gets the new buffer, and the module keeps its
+    own. If there are several dicts, each name may only be in one. With ``tie_weights``, the tensor for one name of a
+    tied parameter replaces it under every name; with ``strict``, the names must match all parameters and buffers.
 
     Raises RuntimeError if, with ``strict``, a name is unexpected or missing; ValueError if two dicts have the same
     name, or the names of a tied parameter have different tensors; TypeError if a value, or the attribute that it would
@@ -307,7 +307,7 @@ def functional_call(
 
 
 def _tied(values: dict[str, Tensor], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The values, with each tied tensor's value repeated under all its names."""
+    """The values, with the value of each tied tensor repeated under all names."""
     names_of: dict[int, list[str]] = {}
     for name, tensor in tensors.items():
         names_of.setdefault(id(tensor), []).append(name)
@@ -337,7 +337,7 @@ def swap(module: Module, name: str, value: Any) -> None:
 
 
 def _put_back(before: list[tuple[str, Module, str, Any]], dicts: Any) -> None:
-    """Undo the swap. A caller's dict gets the tensors with which the module replaced its values."""
+    """Undo the swap. The caller's dict gets any tensors with which the module replaced values."""
     while before:
         full_name, owner, name, old = before[-1]
         now = getattr(owner, name, MISSING)

@@ -17,7 +17,7 @@ from ..ops.op import Op, op, watch
 
 
 class FunctionCtx:
-    """Passes values from ``forward`` to ``backward``. A program may set any attribute on it. ``needs_input_grad`` says
+    """Passes values from ``forward`` to ``backward``. Programs may set any attribute on it. ``needs_input_grad`` shows
     for each argument of ``forward`` whether it needs a gradient."""
 
     needs_input_grad: tuple[bool, ...] = ()
@@ -40,10 +40,10 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Variable | None) -> None:
-        """Accepted for PyTorch's protocol, without effect: there is no forward mode."""
+        """Do nothing, as forward mode does not exist; accepted for PyTorch's protocol."""
 
     def mark_dirty(self, *tensors: Variable) -> None:
-        """Mark inputs that ``forward`` changed in place. They must be among its results."""
+        """Mark inputs modified in place by ``forward``. They must be among its results."""
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Variable) -> None:
@@ -51,13 +51,13 @@ class FunctionCtx:
         self._constant = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Set whether an unused result's gradient is passed as zeros (the default) or as None."""
+        """Set whether the gradient of an unused result is passed as zeros (the default) or as None."""
         self._materialize = value
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors of ``save_for_backward``. Raises RuntimeError if an earlier backward() has freed them, or one of
-        them has since been changed in place."""
+        them has since been modified in place."""
         if self._node is None:
             return self._to_save
         node = self._node()
@@ -72,7 +72,7 @@ class FunctionCtx:
 
 
 class _Result:
-    """A saved result: its array rather than the tensor, which refers to the node (that would be a cycle)."""
+    """A saved result, stored as an array, since the tensor refers to the node and would create a cycle."""
 
     def __init__(self, array: Any, version: list[Any], slot: int) -> None:
         self.array, self.version, self.slot = array, version, slot
@@ -84,7 +84,7 @@ class _Result:
 
 
 class _UserOp(Op):
-    """A Function as the tape sees it: an op with a ``backward`` instead of rules."""
+    """A Function on the tape: an op with a ``backward`` instead of rules."""
 
     def __init__(self, cls: type[Function]) -> None:
         self.function = cls
@@ -103,7 +103,7 @@ class _UserOp(Op):
 
 
 class Function:
-    """A custom op: subclass it, write ``forward`` and ``backward`` as static methods, call ``apply``.
+    """A custom op. Subclass it, write ``forward`` and ``backward`` as static methods, and call ``apply``.
 
         class Cube(Function):
             @staticmethod
@@ -118,9 +118,9 @@ class Function:
 
         y = Cube.apply(x)
 
-    The ops in ``forward`` are not recorded. ``backward`` gets the gradient of each result and returns one for each
-    argument of ``forward``, or None; if it uses differentiable operations, it can be differentiated itself. If a class
-    has ``setup_context(ctx, inputs, output)``, ``forward`` takes no ctx.
+    The ops in ``forward`` are not recorded. ``backward`` gets the gradient of each result and returns a gradient or
+    None for each argument of ``forward``. If it uses differentiable operations, it can itself be differentiated. If a
+    class has ``setup_context(ctx, inputs, output)``, ``forward`` takes no ctx.
     """
 
     _op: _UserOp
@@ -137,7 +137,7 @@ class Function:
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """The results, from ctx and the arguments. Override it."""
+        """Compute the results from ctx and the arguments. Override this method."""
         raise NotImplementedError(
             "You must implement the forward function of a custom autograd.Function: a static method forward(ctx, *args)"
         )
@@ -146,7 +146,7 @@ class Function:
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the arguments, from ctx and the gradients of the results. Override it."""
+        """Compute the arguments' gradients from ctx and the results' gradients. Override this method."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method of a custom autograd.Function: a static method "
             "backward(ctx, *grads)"
@@ -157,8 +157,8 @@ class Function:
     @classmethod
     @border
     def apply(cls, *args: Any) -> Any:
-        """Run ``forward``, and record it if an argument requires a gradient."""
-        if cls.setup_context is not None:  # which also gets the defaults of ``forward``
+        """Run ``forward``, and record the call if an argument requires a gradient."""
+        if cls.setup_context is not None:  # setup_context also gets the defaults of ``forward``
             count, defaults = cls.forward.__code__.co_argcount, cls.forward.__defaults__ or ()
             args = (*args, *defaults[len(defaults) + len(args) - count :]) if len(args) < count else args
         watch.notify("applying", cls._op, args)
@@ -177,7 +177,7 @@ class Function:
             raise
         mask = sum(1 << i for i, need in enumerate(needs) if need) if state.grad else 0
         results = _recorded(cls._op, ctx, args, mask, output if isinstance(output, tuple) else (output,))
-        tensors = tuple(r for r in results if isinstance(r, Variable))  # observers see no other results
+        tensors = tuple(r for r in results if isinstance(r, Variable))  # observers only see tensor results
         if watch.observers:
             one = len(tensors) == 1
             new = report(cls._op, args, tensors[0] if one else tensors, node_of(tensors) if mask else None)
@@ -187,7 +187,7 @@ class Function:
 
 
 def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The results of ``forward``, attached to a node if ``mask`` selects an input; non-tensors stay unchanged."""
+    """The results of ``forward``, attached to a node if ``mask`` selects an input. Non-tensors are unchanged."""
     tensors = [r for r in results if isinstance(r, Variable)]
     if not mask or not any(has_gradient(t.array.dtype) for t in tensors):
         return results
@@ -252,7 +252,7 @@ def _checked(node: Node, i: int, gradient: Any, create: bool) -> Any:
     shape = gradient.array.shape
     padded = (1,) * (len(shape) - len(expected)) + expected
     if len(padded) > len(shape) or any(old not in (1, new) for new, old in zip(shape, padded, strict=True)):
-        raise RuntimeError(  # otherwise the walk sums over the added axes
+        raise RuntimeError(  # otherwise, the walk would sum over the added axes
             f"function {node} returned an invalid gradient for argument {i}: got {list(shape)}, but expected shape "
             f"compatible with {list(expected)}"
         )

@@ -1,6 +1,6 @@
-"""Derivatives of functions, under PyTorch's names: products with vectors, Jacobians, Hessians.
+"""Derivatives of functions, under PyTorch's names: products with vectors, Jacobians and Hessians.
 
-Each takes a function of Tensors and its inputs, a Tensor or a tuple of Tensors, and returns the same structure.
+Each takes a function of Tensors and its inputs (a Tensor or a tuple of Tensors), and returns the same structure.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     """A vector times the Jacobian: (outputs, vᵀ J).
 
     Args:
-        func: takes Tensors, returns a Tensor or a tuple of them. inputs: a Tensor or a tuple of them.
-        v: structured and shaped like the outputs; None means 1 if the output is a single number.
+        func: takes Tensors and returns a Tensor or a tuple of them. inputs: a Tensor or a tuple of them.
+        v: a vector structured and shaped like the outputs; None means 1 if the output is a single number.
         create_graph: keep the results differentiable.
-        strict: for PyTorch's signature; must be False.
+        strict: accepted for compatibility; must be False.
 
     Raises TypeError for non-Tensors, RuntimeError if v does not match, NotImplementedError for ``strict``.
     """
@@ -42,8 +42,8 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """The Jacobian times a vector: J v, the directional derivative. See ``vjp``; v is structured like the inputs, the
-    product like the outputs."""
+    """The Jacobian times a vector: J v, the directional derivative. See ``vjp``, but v is structured like the inputs
+    and the product like the outputs."""
     with enable_grad():
         call = _Call("jvp", func, inputs, create_graph, strict)
         vectors = _vectors("jvp", v, call.inputs, call.several, _INPUT)
@@ -52,13 +52,13 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """A vector times the Hessian of a function that returns a single number: vᵀ H. See ``vjp``; v and the product are
-    structured like the inputs."""
+    """A vector times the Hessian of a function that returns a single number: vᵀ H. See ``vjp``, but v and the product
+    are structured like the inputs."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """The Hessian of a function that returns a single number, times a vector: H v. H is symmetric: see ``vhp``."""
+    """The Hessian of a function that returns a single number, times a vector: H v. As H is symmetric, see ``vhp``."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
@@ -70,14 +70,14 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """All derivatives of the outputs with respect to the inputs, with one backward pass for each number in the outputs:
-    a Tensor with the output's shape followed by the input's; a tuple of Tensors for several inputs; a tuple of those
-    results for several outputs.
+    """All derivatives of the outputs with respect to the inputs, using one backward pass per number in the outputs.
+    Returns a Tensor with the output's shape followed by the input's, a tuple of Tensors for several inputs, or a tuple
+    of these results for several outputs.
 
     Args:
         func, inputs, create_graph, strict: see ``vjp``.
-        vectorize: for PyTorch's signature, without effect.
-        strategy: "reverse-mode", or with ``vectorize`` "forward-mode": the numbers are the same.
+        vectorize: accepted for compatibility without effect.
+        strategy: "reverse-mode", or, with ``vectorize``, "forward-mode", which returns the same numbers.
 
     Raises TypeError for non-Tensors, NotImplementedError for ``strict`` or "forward-mode" without ``vectorize``.
     """
@@ -105,8 +105,8 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """All second derivatives of a function that returns a single number. See ``jacobian``. The result is a Tensor with
-    the input's shape twice, or, for several inputs, a tuple of tuples of Tensors."""
+    """All second derivatives of a function that returns a single number. See ``jacobian``. The result is a Tensor whose
+    shape is the input's shape repeated, or a tuple of tuples of Tensors for several inputs."""
 
     def gradient(*points: Any) -> Any:
         gradients = _Call("hessian", func, points, True, strict).gradients()
@@ -124,8 +124,8 @@ def _hessian_product(name: str, func: Function, inputs: Any, v: Any, create_grap
 
 
 class _Call:
-    """One call of a user's function: its inputs as nodes or leaves of a new graph, and its outputs. ``several`` and
-    ``many`` say whether the inputs and the outputs were tuples."""
+    """A call of a user's function: its inputs as nodes or leaves of a new graph, and its outputs. ``several`` and
+    ``many``: whether the inputs and the outputs were tuples."""
 
     def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
         if strict:
@@ -173,7 +173,7 @@ _INPUT = "input to the user-provided function is"
 
 
 def _vectors(name: str, v: Any, like: Variables, several: bool, what: str) -> Variables:
-    """v as a tuple, checked; 1 if None."""
+    """A checked tuple from v; 1 if None."""
     if v is None:
         if len(like) != 1 or like[0].array.size != 1:
             raise RuntimeError(f"The vector v can only be None if the {what} a single Tensor with a single element.")

@@ -24,8 +24,8 @@ def fuse_conv_bn_weights(
     transpose: bool = False,
 ) -> Pair:
     """The fused weight (O, C, ...) and bias (O) of a convolution and the batch norm of (O) channels after it, from the
-    norm's running mean and variance, eps, weight and bias (None for 1 and 0). ``transpose``: a transposed convolution's
-    weight, (C, O, ...)."""
+    norm's running mean and variance, eps, weight and bias (None means 1 and 0). ``transpose``: the weight is from a
+    transposed convolution, (C, O, ...)."""
     bias = zeros_like(bn_rm) if conv_b is None else conv_b
     factor = (bn_rv + bn_eps).rsqrt() * (ones_like(bn_rm) if bn_w is None else bn_w)
     weight = conv_w * factor.reshape([-1 if axis == int(transpose) else 1 for axis in range(conv_w.ndim)])
@@ -36,8 +36,8 @@ def fuse_conv_bn_weights(
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A copy of a convolution that includes the batch norm after it, both in evaluation mode. Raises AssertionError:
-    one of them is in training mode.
+    """A copy of a convolution that includes the batch norm after it, both in evaluation mode. Raises AssertionError if
+    either is in training mode.
 
     >>> conv, bn = nn.Conv2d(2, 3, 3).eval(), nn.BatchNorm2d(3).eval()
     >>> x = mg.rand(1, 2, 5, 5)

@@ -1,6 +1,6 @@
-"""``torch.autograd.graph``: gradient edges, and hooks for the tensors that nodes save.
+"""``torch.autograd.graph``: gradient edges, and hooks for tensors saved by nodes.
 
-Observers of the tape replace the saved tensors, so without hooks, nodes cost nothing extra.
+Observers of the tape replace the saved tensors, so nodes without hooks have no extra cost.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .function import _Result
 
 
 class GradientEdge(NamedTuple):
-    """Where a tensor's gradient arrives: the node that made the tensor, and its index among the node's results."""
+    """Where a tensor's gradient arrives: the node that created the tensor, and its index among the node's results."""
 
     node: Any
     output_nr: int
-    ownership_token: Any = None  # an array with the tensor's shape that takes no memory
+    ownership_token: Any = None  # an array with the tensor's shape that does not take up memory
 
     def tensor(self) -> Variable:
-        """The leaf, or a tensor with the history of the node's result."""
+        """The leaf, or a tensor with the history of the node result."""
         if isinstance(self.node, AccumulateGrad):
             return self.node.variable
         result = wrap(0)
@@ -42,7 +42,7 @@ class GradientEdge(NamedTuple):
 
 def get_gradient_edge(tensor: Variable) -> GradientEdge:
     """The edge of a tensor, an AccumulateGrad for a leaf (``torch.autograd.graph.get_gradient_edge``). Raises
-    RuntimeError if the tensor requires no gradient.
+    RuntimeError if the tensor does not require a gradient.
 
     >>> x = mg.ones(2, requires_grad=True)
     >>> mg.autograd.graph.get_gradient_edge(x * 2).node.name()
@@ -57,7 +57,7 @@ def get_gradient_edge(tensor: Variable) -> GradientEdge:
 
 
 def increment_version(tensor: Variable | Iterable[Variable]) -> None:
-    """Record a change that autograd cannot see, so that a backward pass that needs the old values raises an error."""
+    """Record a change that autograd cannot detect, so that backward passes that need the old values raise an error."""
     for one in (tensor,) if isinstance(tensor, Variable) else tensor:
         note_change(one._changes, "increment_version", "increment_version()")
 
@@ -70,11 +70,11 @@ _refused = _Refused()
 
 
 class saved_tensors_hooks(Observer):
-    """A context in which nodes save ``pack_hook``'s result, of any type, instead of a tensor. When the backward pass
-    needs the tensor, ``unpack_hook`` gets that result, and returns a tensor of the same shape.
+    """A context in which nodes save the result of ``pack_hook``, of any type, instead of a tensor. When the backward
+    pass needs the tensor, ``unpack_hook`` gets this result and returns a tensor of the same shape.
 
-    A node's own result is detached before it is passed. If contexts are nested, the innermost applies; a checkpoint's
-    region, which saves nothing, counts as one.
+    A node's own result is detached before it is passed. If contexts are nested, the innermost applies; checkpointed
+    regions count as contexts.
 
     >>> sizes = []
     >>> x = mg.ones(3, requires_grad=True)
@@ -105,7 +105,7 @@ class saved_tensors_hooks(Observer):
 
 
 def pack(node: Node, hooks: saved_tensors_hooks, index: int | None = None) -> None:
-    """Pack everything that a node saves, or one value: a saved argument, by position, or the result, by -1."""
+    """Pack everything saved by a node, or one value: a saved argument, by position, or the result, by -1."""
     packed = node.saved if isinstance(node.saved, Packed) else Packed(node)
     whole, hand = index is None, partial(_Handed, hooks)
     places = [i for i, v in enumerate(packed.saved) if isinstance(v, (Variable, _Result, _Handed))]
@@ -115,7 +115,7 @@ def pack(node: Node, hooks: saved_tensors_hooks, index: int | None = None) -> No
             packed.saved[i] = hand(value)
     if index in (None, -1):
         packed.out = _mapped(packed.out, hand)
-    if whole and node.op.backward is None:  # a Function's residual is its context, which stays unchanged
+    if whole and node.op.backward is None:  # a Function's residual is its context, which is unchanged
         packed.residual = _mapped(packed.residual, hand)
     packed.used(node)
     pairs = zip(places, node.versions, strict=True)
@@ -123,7 +123,7 @@ def pack(node: Node, hooks: saved_tensors_hooks, index: int | None = None) -> No
 
 
 class Packed(Lost):
-    """The packed values of a node; each backward pass that needs them unpacks them."""
+    """The packed values of a node, unpacked by each backward pass that needs them."""
 
     def __init__(self, node: Node) -> None:
         self.saved: list[Any] = list(node.saved)  # type: ignore[arg-type]
@@ -145,7 +145,7 @@ class _Handed:
     def __init__(self, hooks: saved_tensors_hooks, value: Any) -> None:
         self._hooks = hooks
         self._slot = value.slot if isinstance(value, _Result) else None
-        self._history: Any = None  # node, index of its result, whether it needs a gradient; a leaf also itself
+        self._history: Any = None  # node, result index, whether it needs a gradient, and for a leaf the leaf itself
         if isinstance(value, Variable):
             node, slot = value._source()
             self._history = node, slot, value._needs, value if node is None and value._needs else None
@@ -184,7 +184,7 @@ def _mapped(value: Any, function: Callable[[Any], Any], kinds: Any = tuple(ARRAY
 
 
 class SavedTensor:
-    """A tensor that a node saves, ``grad_fn._raw_saved_self``; it can have hooks."""
+    """A tensor saved by a node, ``grad_fn._raw_saved_self``, which can have hooks."""
 
     def __init__(self, *args: Any) -> None:
         if not args:
@@ -207,8 +207,8 @@ class SavedTensor:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """A context in which nodes save tensors in the CPU's memory; they return to their device when needed.
-    ``pin_memory`` and ``device_type`` have no effect.
+    """A context in which nodes save tensors in CPU memory, and restore them to their device when needed. ``pin_memory``
+    and ``device_type`` are ignored.
 
     >>> x = mg.ones(3, requires_grad=True)
     >>> with mg.autograd.graph.save_on_cpu():

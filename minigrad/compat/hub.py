@@ -1,4 +1,4 @@
-"""``torch.hub``: downloads weights into a folder. It does not download code."""
+"""``torch.hub``: downloads weights into a folder, but not code."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _folder: str | None = None
 
 
 def _get_torch_home() -> str:
-    """``$TORCH_HOME``, by default ``$XDG_CACHE_HOME/torch``, otherwise ``~/.cache/torch``."""
+    """``$TORCH_HOME``, by default ``$XDG_CACHE_HOME/torch`` or ``~/.cache/torch``."""
     cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
     return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
 
 
 def get_dir() -> str:
-    """The folder for downloaded weights: set with ``set_dir``, by default "hub" in ``$TORCH_HOME``."""
+    """The folder for downloaded weights, set with ``set_dir``; by default "hub" in ``$TORCH_HOME``."""
     return os.path.join(_get_torch_home(), "hub") if _folder is None else _folder
 
 
@@ -43,7 +43,7 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Download a URL into the file ``dst``, which is only replaced after a complete download. ``progress`` is ignored.
+    """Download a URL to the file ``dst``, which is only replaced after a complete download. ``progress`` is ignored.
     Raises OSError if the download fails, RuntimeError if the file's SHA-256 does not begin with ``hash_prefix``."""
     with replaced(os.path.expanduser(dst)) as path, open(path, "w+b") as file:
         with urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source:
@@ -63,13 +63,13 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = True,
 ) -> Any:
-    """``load`` a file from a URL, downloaded once. Raises OSError if the download fails.
+    """``load`` a file from a URL, downloading it only once. Raises OSError if the download fails.
 
     Args:
         model_dir: the folder for the file; by default "checkpoints" in ``get_dir()``.
-        map_location, weights_only: see ``load``. PyTorch's default for ``weights_only`` is False in this function.
-        check_hash: compare the file with the digits in its name: "resnet18-bfd8deac.pth"; RuntimeError if they differ.
-        file_name: its name; by default the URL's. progress: ignored.
+        map_location, weights_only: see ``load``. As in PyTorch, ``weights_only`` is False by default here.
+        check_hash: raise RuntimeError unless the file matches the digits in its name ("resnet18-bfd8deac.pth").
+        file_name: the local file name; by default that in the URL. progress: ignored.
     """
     folder = Path(os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""PyTorch's private functions and classes that libraries call nevertheless, and array exchange by DLPack."""
+"""PyTorch's private functions and classes that libraries call nevertheless, and array exchange through DLPack."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class OutOfMemoryError(RuntimeError):
-    """A GPU has run out of memory: CuPy's error of that name, if CuPy is installed."""
+    """Raised when a GPU has run out of memory; CuPy's error of that name, if CuPy is installed."""
 
 
 with suppress(ImportError):
@@ -40,7 +40,7 @@ with suppress(ImportError):
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:
-    """The device "cuda", or None without a GPU."""
+    """The "cuda" device, or None without a GPU."""
     return Device("cuda") if is_available() else None
 
 
@@ -48,8 +48,8 @@ _get_available_device_type = lambda: "cuda" if is_available() else None
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """The number of a device; with ``optional``, the current one for a device without a number. Raises ValueError if it
-    has none."""
+    """The number of a device. With ``optional``, a device without a number means the current one. Raises ValueError if
+    there is no number."""
     if isinstance(device, int):
         return device
     device = Device("cuda" if device is None else device)
@@ -81,7 +81,7 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, Any, bool, Any]
 
 
 def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
-    """All elements of tensors of one dtype, concatenated."""
+    """All elements of tensors with the same dtype, concatenated."""
     return cat([tensor.reshape(-1) for tensor in tensors])
 
 
@@ -98,7 +98,7 @@ _element_size = attrgetter("itemsize")  # of a dtype
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares memory with another library's array or a DLPack capsule."""
     source = ext_tensor
-    if not hasattr(ext_tensor, "__dlpack__"):  # a capsule for main memory; NumPy needs an object that exports it
+    if not hasattr(ext_tensor, "__dlpack__"):  # a main-memory capsule; NumPy needs an object that exports it
         source = SimpleNamespace(__dlpack__=lambda **options: ext_tensor, __dlpack_device__=lambda: (1, 0))
     result = from_numpy(np.from_dlpack(source)).to(device)
     return result.clone() if copy else result
@@ -167,11 +167,11 @@ class _DecoratorContextManager(ContextDecorator):
 
 
 class ScriptModule(Module):
-    """PyTorch's class of compiled modules: nothing is compiled here, but programs check for it and subclass it."""
+    """PyTorch's class of compiled modules. Nothing is compiled here, but programs check for it and subclass it."""
 
 
 class TracerWarning(Warning):
-    """The warning of PyTorch's tracer; minigrad never issues it."""
+    """The warning issued by PyTorch's tracer, but never by minigrad."""
 
 
 class _AnyTensor(type):
@@ -181,7 +181,7 @@ class _AnyTensor(type):
 
 class Variable(metaclass=_AnyTensor):
     """``torch.autograd.Variable``, from the time when only Variables had gradients: a new leaf that shares memory with
-    ``data`` (None: an empty tensor). ``volatile`` is older than ``no_grad``, and has no effect, as in PyTorch. Raises
+    ``data`` (None means an empty tensor). ``volatile``, a precursor of ``no_grad``, is ignored as in PyTorch. Raises
     TypeError if ``data`` is not a tensor, and ValueError for ``volatile`` with ``requires_grad``."""
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:
@@ -207,13 +207,13 @@ class Variable(metaclass=_AnyTensor):
 
 
 def _assert(condition: Any, message: Any) -> None:
-    """``assert`` as a function, which also works under ``python -O``. Raises AssertionError."""
+    """``assert`` as a function, which works even under ``python -O``. Raises AssertionError."""
     if not condition:
         raise AssertionError(message)
 
 
 def _check_with(error_type: type[Exception], cond: bool, message: Message = None) -> None:
-    """Raise an error if a condition is False. ``message``, a function without arguments, returns its text. Raises
+    """Raise an error if a condition is False. ``message`` is a function without arguments that returns the text. Raises
     TypeError if ``cond`` is not a bool, or ``message`` is not a function."""
     if not isinstance(cond, bool):
         hint = ". For tensors, use torch._check_tensor_all()" if isinstance(cond, Tensor) else ""

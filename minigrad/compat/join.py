@@ -1,12 +1,12 @@
-"""``torch.distributed.algorithms.join``: loops whose number of batches differs between ranks.
+"""``torch.distributed.algorithms.join``: loops with different numbers of batches on different ranks.
 
     with Join([model, optimizer]):  # a DistributedDataParallel, a ZeroRedundancyOptimizer, or Joinables
         for batch in batches:
             ...
 
-A rank that has run out of batches follows the others: for each of their steps, it calls each object's ``main_hook``,
+A rank that has run out of batches follows the others. For each of their steps, it calls each object's ``main_hook``,
 which takes part in that object's collectives, until no rank has a batch. So each rank begins a step by sending a
-number: 1 if it has a batch (the first object sends it, in ``notify_join_context``), otherwise 0.
+number: 1 if it has a batch (sent by the first object in ``notify_join_context``), otherwise 0.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class JoinHook:
-    """An object's part in the steps of a rank without a batch. ``_begin`` and ``_end`` enclose the context."""
+    """An object's part in the steps of a rank without a batch. ``_begin`` and ``_end`` are called around the loop."""
 
     def main_hook(self) -> None:
-        """Take part in the collectives of a step of the other ranks."""
+        """Take part in the collectives for a step of the other ranks."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Called once after all ranks have run out. ``is_last_joiner``: whether this rank was among the last."""
+        """Finish up once all ranks have run out. ``is_last_joiner``: whether this rank was among the last."""
 
     _begin: Any = lambda self: None
     _end: Any = _begin
@@ -44,7 +44,7 @@ class _JoinConfig(NamedTuple):
 
 
 class Joinable(ABC):
-    """An object with collectives in each step; it calls ``Join.notify_join_context(self)`` before them."""
+    """An object with collectives in each step, which calls ``Join.notify_join_context(self)`` before them."""
 
     @abstractmethod
     def __init__(self) -> None:
@@ -53,21 +53,21 @@ class Joinable(ABC):
 
     @abstractmethod
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """The hook; takes the keyword arguments of ``Join``."""
+        """The hook, given the keyword arguments of ``Join``."""
 
     @property
     @abstractmethod
     def join_device(self) -> Device:
-        """For PyTorch's protocol; ranks exchange numbers as objects."""
+        """The device. Only for PyTorch's protocol, as ranks exchange numbers as objects."""
 
     @property
     @abstractmethod
     def join_process_group(self) -> Any:
-        """The ranks."""
+        """The group of ranks."""
 
 
 class Join:
-    """The context. Raises ValueError for no objects, and for objects in different groups.
+    """The context for such a loop. Raises ValueError if there are no objects, or they are in different groups.
 
     Args:
         joinables: the objects, in the order in which each step uses them.
@@ -109,7 +109,7 @@ class Join:
 
     def _follow(self) -> None:
         is_last, steps = True, 0
-        for each in self._joinables:  # their hooks begin no step
+        for each in self._joinables:  # their hooks do not begin a step
             each._join_config = _JoinConfig()
         while any(gathered(0, self._group)):
             if self._throws:
@@ -124,8 +124,8 @@ class Join:
 
     @staticmethod
     def notify_join_context(joinable: Any) -> Any:
-        """Announce that this rank begins a step; only a context's first object does. Returns None, after all ranks have
-        answered. With ``throw_on_early_termination``, raises RuntimeError if a rank has run out."""
+        """Announce that this rank begins a step, which only a context's first object does. Returns None after all ranks
+        have answered. With ``throw_on_early_termination``, raises RuntimeError if a rank has run out."""
         config = getattr(joinable, "_join_config", _JoinConfig())
         begins = config.is_first_joinable and config.enable
         if begins and not all(gathered(1, _group(joinable))) and config.throw_on_early_termination:

@@ -1,8 +1,8 @@
-"""Layers that take their input width from their first input.
+"""Layers that infer the input width from their first input.
 
-Until then, or until a state dict is loaded, their parameters have no shape and no values. At its first call, a layer
-initialises its parameters, as it would have at construction, and its class becomes the one without "Lazy". For a
-program's own layers, use ``LazyModuleMixin``.
+Until then, or until a state dict is loaded, their parameters do not have shapes or values. On its first call, a layer
+initialises its parameters as it would have at construction, and its class becomes the class without "Lazy". For custom
+layers, use ``LazyModuleMixin``.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ __all__ += ["LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear", "Uninitial
 
 
 class UninitializedTensorMixin(Tensor):
-    """A tensor whose shape is not known yet; it has a dtype and a device, and can already be given to an optimiser."""
+    """A tensor with a dtype and a device, but without a shape yet. It can already be passed to an optimiser."""
 
     cls_to_become: Any = Tensor
 
     @property
     def shape(self) -> Size:
-        """Raises RuntimeError: the shape is unknown."""
+        """Raise RuntimeError if the shape is unknown."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized module, or in "
             "counting parameters. Call the module with an input first to initialize it"
         )
 
-    numel: Any = lambda self: self.shape.numel()  # which raises the error
-    detach: Any = lambda self: self  # in a state dict it shows that there is no value yet
+    numel: Any = lambda self: self.shape.numel()  # raises the error through ``shape``
+    detach: Any = lambda self: self  # in a state dict, this shows that there is no value yet
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Give it a shape; it becomes a Parameter or a Tensor, with uninitialised values."""
+        """Set the shape. The object becomes a Parameter or a Tensor with uninitialised values."""
         self.array = empty(shape, device=device or self.device, dtype=dtype or self.dtype).array
         self.__class__ = self.cls_to_become
 
@@ -58,7 +58,7 @@ class UninitializedTensorMixin(Tensor):
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter that has no shape yet."""
+    """A parameter that does not have a shape yet."""
 
     cls_to_become = Parameter
 
@@ -68,7 +68,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Buffer):
-    """A buffer that has no shape yet."""
+    """A buffer that does not have a shape yet."""
 
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
@@ -78,8 +78,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
 
 
 class LazyModuleMixin(Module):
-    """A mixin, listed before a module's class: a parameter may be an ``UninitializedParameter`` until the first call,
-    after which the module's class becomes ``cls_to_become`` if that is set.
+    """A mixin, listed before a module's class: parameters may be ``UninitializedParameter``s until the first call,
+    after which the module's class becomes ``cls_to_become``, if set.
 
         class Scale(LazyModuleMixin, nn.Module):
             def __init__(self):
@@ -98,11 +98,11 @@ class LazyModuleMixin(Module):
     _waits: bool = True
 
     def has_uninitialized_params(self) -> bool:
-        """Whether any parameter or buffer has no values."""
+        """Whether any parameter or buffer is uninitialised."""
         return any(is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values()))
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Give the parameters their shapes and values, from the arguments of the first call."""
+        """Set the shapes and values of the parameters, given the arguments of the first call."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
 
     def _hooked_call(self, *args: Any, **kwargs: Any) -> Any:
@@ -115,7 +115,7 @@ class LazyModuleMixin(Module):
         if self.cls_to_become is not None:
             del self._waits
             self.__class__ = self.cls_to_become
-        return self._hooked_call(*args, **kwargs)  # of the new class
+        return self._hooked_call(*args, **kwargs)  # the method of the new class
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
         """Convert uninitialised buffers in place."""
@@ -136,12 +136,12 @@ class LazyModuleMixin(Module):
 
 
 class _Lazy(LazyModuleMixin, Layer):
-    """The base class of the lazy layers; they take the layer's arguments except the first."""
+    """The base class of lazy layers, which take the layer's arguments except the first."""
 
     _becomes: ClassVar[Any]  # the layer
-    _width: ClassVar[str]  # its first argument
-    _axis: ClassVar[int] = 1  # the input axis whose size it is
-    _defaults: ClassVar[dict[str, Any]] = {}  # defaults of arguments that differ from the layer's
+    _width: ClassVar[str]  # the layer's first argument
+    _axis: ClassVar[int] = 1  # the input axis whose size this argument is
+    _defaults: ClassVar[dict[str, Any]] = {}  # argument defaults that differ from the layer's
 
     def __init_subclass__(cls, **constants: Any) -> None:
         super().__init_subclass__(**constants)
@@ -179,7 +179,7 @@ class _Lazy(LazyModuleMixin, Layer):
 
 
 class LazyLinear(_Lazy, Linear, becomes=Linear, width="in_features", axis=-1):
-    """``Linear(in_features, ...)`` with ``in_features`` taken from its first input's last axis."""
+    """``Linear(in_features, ...)`` with ``in_features`` taken from the last axis of the first input."""
 
 
 class _LazyConv(_Lazy, becomes=Conv1d, width="in_channels"):

@@ -1,7 +1,7 @@
 """``torch.library`` and ``torch.ops``: operators that programs register under a namespace.
 
-``torch.ops.NAMESPACE.NAME`` is the operator. It calls the registered function; with ``register_autograd``, it is an
-``autograd.Function``. Nothing is compiled: fake implementations are called only for tensors on "meta".
+An operator ``torch.ops.NAMESPACE.NAME`` calls the registered function. With ``register_autograd``, it becomes an
+``autograd.Function``. Nothing is compiled. Fake implementations are only called for "meta" tensors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "register_au
 
 class CustomOpDef:
     """An operator: ``torch.ops.NAMESPACE.NAME``, all its overloads, and the result of ``custom_op``. ``impl`` sets the
-    function that computes it."""
+    function that computes the result."""
 
     def __init__(self, namespace: str, name: str, function: Callable[..., Any] | None = None) -> None:
         self._namespace, self._opname = namespace, name
@@ -51,7 +51,7 @@ class CustomOpDef:
     def __getattr__(self, name: str) -> CustomOpDef:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self  # an overload
+        return self  # all overloads are the same object
 
     overloads = lambda self: ["default"]
 
@@ -59,11 +59,11 @@ class CustomOpDef:
         return f"<OpOverloadPacket(op={self._namespace!r}.{self._opname!r})>"
 
     def register_fake(self, func: Any = None, **options: Any) -> Any:
-        """Set the function that only infers shapes, for tensors on "meta"; without ``func``, return a decorator."""
+        """Set the function that only infers shapes, for "meta" tensors. Without ``func``, return a decorator."""
         return self._keep("_fake", func)
 
     def register_kernel(self, device_types: Any = None, func: Any = None) -> Any:
-        """Set the operator's function, on all devices; without ``func``, return a decorator."""
+        """Set the operator's function for all devices. Without ``func``, return a decorator."""
         return self._keep("_function", func)
 
     def _keep(self, attribute: str, func: Any) -> Any:
@@ -81,7 +81,7 @@ _OPS: dict[str, CustomOpDef] = {}
 
 
 class Namespace:
-    """``torch.ops.NAMESPACE``."""
+    """The operators in ``torch.ops.NAMESPACE``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -91,7 +91,7 @@ class Namespace:
         if key not in _OPS:
             if self.name not in ("aten", "prims"):
                 raise MissingName(f"{PACKAGE}.ops.{self.name}", name)
-            # An op of PyTorch's core: the function or method of that name
+            # An op of PyTorch's core: the function or method with that name
             holders: tuple[Any, ...] = (names, F, Tensor)
             function = next((getattr(holder, name) for holder in holders if hasattr(holder, name)), None)
             _OPS[key] = CustomOpDef(self.name, name, function)
@@ -102,14 +102,14 @@ class Namespace:
 
 
 def load_library(path: Any) -> NoReturn:
-    """``torch.ops.load_library``, for operators in C++. Always raises OSError, as PyTorch does for a library built for
+    """``torch.ops.load_library``, for C++ operators. Always raises OSError, as PyTorch does for libraries built for
     another version."""
     raise OSError(f"{os.fspath(path)}: these operators need PyTorch's C++ library, which minigrad does not have")
 
 
 def _op(name: Any) -> CustomOpDef:
     """The operator with a name, "NAMESPACE::NAME.OVERLOAD(...)", created on first use. Raises ValueError if the name
-    has no namespace."""
+    lacks a namespace."""
     if isinstance(name, CustomOpDef):
         return name
     match = re.match(r"([\w.]+)::(\w+)", name)
@@ -128,8 +128,8 @@ def custom_op(
     schema: str | None = None,
     tags: Any = None,
 ) -> Any:
-    """Register a function as ``torch.ops.NAMESPACE.NAME``, by the name "namespace::name"; without ``fn``, a decorator.
-    The function runs unchanged; other arguments are ignored. Raises ValueError if there is no namespace."""
+    """Register a function "namespace::name" as ``torch.ops.NAMESPACE.NAME``. Without ``fn``, return a decorator. The
+    function runs unchanged, and other arguments are ignored. Raises ValueError if there is no namespace."""
     op = _op(name)
 
     def register(function: Callable[..., Any]) -> CustomOpDef:
@@ -164,13 +164,13 @@ def define(qualname: str, schema: str = "", *, lib: Any = None, tags: Any = ()) 
 
 
 class Library:
-    """The operators of the namespace ``ns``. ``kind`` is "DEF", "IMPL" or "FRAGMENT"; ``dispatch_key`` is ignored."""
+    """The operators in the namespace ``ns``. ``kind``: "DEF", "IMPL" or "FRAGMENT". ``dispatch_key`` is ignored."""
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
         self.ns, self.kind = ns, kind
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
-        """Declare an operator by its schema: "name(Tensor x) -> Tensor"."""
+        """Declare an operator by its schema, such as "name(Tensor x) -> Tensor"."""
         return _op(f"{self.ns}::{schema}")._opname
 
     def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""``torch.linalg``: norms, inverses, equations, decompositions."""
+"""``torch.linalg``: norms, inverses, equations and decompositions."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ tensordot = products.tensordot
 
 @spelled
 def slogdet(A: Tensor) -> return_types.linalg_slogdet[Tensor]:
-    """(sign, logarithm of the absolute value) of the determinant."""
+    """The sign of the determinant, and the logarithm of its absolute value."""
     return return_types.linalg_slogdet(*equations.slogdet(A))
 
 
 @spelled
 def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """(Σ |x|ᵖ)^(1/p) over ``dim``, over all elements if None."""
+    """(Σ |x|ᵖ)^(1/p) over ``dim``, or over all elements if None."""
     return _norm(x if dtype is None else x.to(dtype), float(ord), dim, keepdim)
 
 
@@ -44,8 +44,8 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = Fal
 def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """A matrix norm: "fro"; "nuc", 2 or -2: the sum, largest or smallest of the singular values; 1 or -1 (inf or -inf):
-    the largest or smallest sum of |x| in a column (row). The largest of an empty set is 0. Raises IndexError for the
+    """A matrix norm: "fro"; "nuc", 2 or -2 (the sum, largest or smallest singular value); 1 or -1, or inf or -inf (the
+    largest or smallest column sum, or row sum, of |x|). The largest of an empty set is 0. Raises IndexError for the
     smallest of an empty set, ValueError for an unknown order."""
     A = A if dtype is None else A.to(dtype)
     if ord in ("fro", "nuc"):
@@ -66,7 +66,7 @@ def matrix_norm(
 
 
 def _largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
-    """The largest of nonnegative numbers along an axis; 0 if it is empty."""
+    """The largest of nonnegative numbers along an axis; 0 if the axis is empty."""
     return (amax if x.array.shape[dim] else sum)(x, dim, keepdim)
 
 
@@ -81,7 +81,7 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
 
 @spelled
 def cond(A: Tensor, p: Any = None) -> Tensor:
-    """The condition number ‖A‖ ‖A⁻¹‖, from the singular values for a p of None, 2 or -2; inf for a singular matrix.
+    """The condition number ‖A‖ ‖A⁻¹‖, computed from singular values if p is None, 2 or -2; inf for a singular matrix.
     Raises RuntimeError for any other p if the matrices are not square."""
     if p in (None, 2, -2):
         values = svdvals(A)
@@ -96,7 +96,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 @spelled
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """The powers 0 to N - 1 (by default, N is the length of x) of vectors, as rows: (..., L) -> (..., L, N)."""
+    """The powers 0 to N - 1 (by default, N is the length of x) of vectors as rows: (..., L) -> (..., L, N)."""
     if N is not None and N <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, not {N}")
     x = x if x.array.ndim else x.unsqueeze(0)

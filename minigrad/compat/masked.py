@@ -1,4 +1,4 @@
-"""``torch.masked``: functions over the elements where a mask is True. The others do not affect the result."""
+"""``torch.masked``: functions over the elements where a mask is True. Other elements do not affect the result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _filled(input: Tensor, mask: Mask, value: Any) -> Tensor:
 
 
 def _spread(input: Tensor, mask: Tensor) -> Tensor:
-    """The mask expanded to the input's shape. Raises ValueError if the mask has more or longer axes."""
+    """The mask, expanded to the input's shape. Raises ValueError if the mask has more or longer axes."""
     shape = input.array.shape
     if mask.array.ndim > input.array.ndim or common_shape(mask.array.shape, shape) != shape:
         raise ValueError(f"mask of shape {list(mask.shape)} does not broadcast to the input's {list(shape)}")
@@ -44,7 +44,7 @@ def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = 
 
 
 def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """Π over ``dim``, one axis, several or all; 1 where the mask selects nothing."""
+    """Π over ``dim`` (one axis, several or all); 1 where the mask selects nothing."""
     result = _filled(input, mask, 1)
     places = axes(dim, input.array.ndim)
     if places is None:
@@ -66,7 +66,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) ->
 
 
 def _over(function: Callable[..., Tensor], outside: Callable[[Tensor], Any], doc: str) -> Callable[..., Tensor]:
-    """A function over ``dim`` of the masked-in elements; ``outside`` returns the value that replaces the others."""
+    """A function over ``dim`` of the masked-in elements. ``outside`` returns the value for all other elements."""
 
     def over(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
         return _as(function(_filled(input, mask, outside(input)), dim, keepdim), dtype, input)
@@ -75,7 +75,7 @@ def _over(function: Callable[..., Tensor], outside: Callable[[Tensor], Any], doc
 
 
 def _least(x: Tensor) -> Any:
-    """The smallest number of a tensor's dtype; -inf for complex dtypes."""
+    """The smallest number in a tensor's dtype; -inf for complex dtypes."""
     return -math.inf if x.array.dtype.kind == "c" else extreme(x, "min")
 
 
@@ -101,7 +101,7 @@ def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Mask) -> Tensor:
 
 
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """The lower median along ``dim``, ignoring NaN; NaN if nothing is left (ValueError for integers)."""
+    """The lower median along ``dim``, ignoring NaN; NaN if nothing is left. Raises ValueError for integers then."""
     floats = input if input.is_floating_point() else input.float()
     result = statistics.nanmedian(_filled(floats, mask, math.nan), dim, keepdim).values
     if floats is input:
@@ -137,8 +137,8 @@ def var(
     dtype: Any = None,
     mask: Mask = None,
 ) -> Tensor:
-    """The variance over ``dim``: Σ (x - mean)² / (n - correction), over the n masked-in elements. ``unbiased`` is a
-    correction of 1 or 0; passing both arguments raises ValueError."""
+    """The variance over ``dim``: Σ (x - mean)² / (n - correction), over the n masked-in elements. ``unbiased`` means a
+    correction of 1 or 0. Passing both arguments raises ValueError."""
     if unbiased is not None and correction is not None:
         raise ValueError("var: only one of unbiased and correction may be given")
     minus = float(correction if correction is not None else unbiased is not False)
@@ -151,12 +151,12 @@ def var(
 
 
 def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, **options: Any) -> Tensor:
-    """The standard deviation over ``dim``: the root of ``var``, with the same arguments."""
+    """The standard deviation over ``dim``, with the same arguments as ``var``."""
     return var(input, dim, unbiased, **options).sqrt()
 
 
 def _nan_of_nothing(function: Callable[..., Tensor], doc: str) -> Callable[..., Tensor]:
-    """A function along ``dim`` of the masked-in elements, NaN where the mask is empty."""
+    """A function of the masked-in elements along ``dim``, NaN where the mask is empty."""
 
     def over(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
         filled = _filled(input, mask, extreme(input, "min"))
@@ -177,7 +177,7 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) ->
 def normalize(
     input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Mask = None
 ) -> Tensor:
-    """x divided by its norm along ``dim``, or by ``eps`` if that is larger; 0 outside the mask."""
+    """x divided by its norm along ``dim``, or by ``eps`` if larger; 0 outside the mask."""
     sizes = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _filled(input, mask, 0) / sizes.maximum(sizes.new_full((), eps))
 

@@ -1,8 +1,8 @@
-"""The table of names and paths that are alternative spellings, the lookup, and the error messages.
+"""The table of alternative names and paths, the lookup, and the error messages.
 
-A row lists PyTorch's modules, a *source*, and names in the modules; continuation lines are indented. A source is a
-module in minigrad ("=typing" is one of Python's), or "module:" for the contents of one. If a source ends in "." or ":",
-the name is appended to it, or minigrad's name if they differ ("theirs=ours").
+A row lists PyTorch modules, a *source*, and names in the modules. Continuation lines are indented. A source is a
+minigrad module ("=typing" is a Python module), or "module:" for the contents of a module. If a source ends in "." or
+":", the name is appended to it, or minigrad's name if different ("theirs=ours").
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..tensor import Tensor
 from . import foreach, library, old_paths
 from .absent import ABSENT, AbsentModule, absent, instead, refusal, rows
 
-# Modules without a file, and files with other names. Sources in parentheses are searched for a name in order, after the
-# other tables; (), an empty list, searches only the tables.
+# Modules without a file, and files with other names. Sources in parentheses are searched in order, after the other
+# tables. With (), an empty list, only the tables are searched.
 _MODULES = """
 torch | () | _C _C._autograd _C._functions _C._functorch __config__ _dynamo._trace_wrapped_higher_order_op _tensor_str
     accelerator autograd.forward_ad autograd.variable compiler cpu distributed.algorithms
@@ -279,7 +279,7 @@ torch.utils.data | compat.no_ops: | functional_datapipe=decorators
 
 
 def _sources(table: str) -> dict[str, dict[str, Any]]:
-    """A table, by PyTorch's modules without "torch." and names in them; sources in parentheses become a tuple."""
+    """A table by PyTorch module (without "torch.") and name. Sources in parentheses become a tuple."""
     modules: dict[str, dict[str, Any]] = {}
     for places, source, names in rows(table):
         for place, pair in product(places.split(), names.split()):
@@ -291,7 +291,7 @@ def _sources(table: str) -> dict[str, dict[str, Any]]:
 
 
 def _path(module: str, package: str = PACKAGE) -> str:
-    """A module's path without its package."""
+    """A module path without its package."""
     return module.removeprefix(package).removeprefix(".")
 
 
@@ -301,21 +301,21 @@ MODULES: dict[str, str | tuple[str, ...]] = {
     for name, source in row.items()
 }
 NAMES: dict[str, dict[str, str]] = _sources(_NAMES)
-# PyTorch's path for the modules of this folder; the first if it has several.
+# PyTorch's path for the modules in this folder, the first if there are several.
 _TORCH_PATHS = {f"{PACKAGE}.{s}": path for path, s in reversed(MODULES.items()) if str(s).startswith("compat.")}
 
 
 class _Package(ModuleType):
-    """A module whose functions may have the same names as its submodules."""
+    """A module whose functions may have the same names as submodules."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Prefer the table's attribute to a submodule of the same name that an import sets, as in PyTorch."""
+        """Prefer the table's attribute over a submodule of the same name set by an import, as in PyTorch."""
         row = NAMES.get(_path(self.__name__), {}).get(name) if isinstance(value, ModuleType) else None
         super().__setattr__(name, resolve(row) if row else value)
 
 
 class AliasModule(ModuleWithoutFile, _Package):
-    """A module that looks up names in the table, and then in other modules (``sources``, first to last)."""
+    """A module that looks up names in the table and then in other modules (``sources``, in order)."""
 
     def __init__(self, name: str, sources: tuple[str, ...]) -> None:
         super().__init__(name, f"Names of {' and '.join(map(_full, sources)) or PACKAGE}.")
@@ -324,7 +324,7 @@ class AliasModule(ModuleWithoutFile, _Package):
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
             return [public for public in dir(self) if not public.startswith("_")]
-        if name in (row := NAMES.get(_path(self.__name__), {})):  # before a submodule with that name
+        if name in (row := NAMES.get(_path(self.__name__), {})):  # takes precedence over a submodule with this name
             return resolve(row[name])
         try:
             return super().__getattr__(name)
@@ -341,13 +341,13 @@ class AliasModule(ModuleWithoutFile, _Package):
 
 class _OldModule(AliasModule):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """``viz.embedding(...)``, if a program has also imported the module ``minigrad.viz.embedding``."""
+        """Allow ``viz.embedding(...)`` even if a program has imported the module ``minigrad.viz.embedding``."""
         return getattr(self, self.__name__.rpartition(".")[2])(*args, **kwargs)
 
 
 def find(place: str, name: str) -> Any:
-    """Look up a name that a module lacks: in the table, as a submodule, or as a refusal. Raises MissingName if no table
-    has the name."""
+    """Look up a name that a module lacks, in the table, as a submodule, or as an absent name. Raises MissingName if it
+    is not in any table."""
     path = _torch_path(place)
     if (source := NAMES.get(path, {}).get(name)) is not None:
         return resolve(source)
@@ -366,12 +366,12 @@ def find(place: str, name: str) -> Any:
 
 
 def add_methods() -> None:
-    """Define the Tensor methods outside the core."""
+    """Define the Tensor methods that are outside the core."""
     import_module(f"{PACKAGE}.compat.functions")
 
 
 def has_module(path: str) -> bool:
-    """Whether a table has a path that begins with "minigrad."."""
+    """Whether a table contains a path, which begins with "minigrad."."""
     return _path(path) in MODULES or bool(old_paths.new_path(_path(path)) or instead(_path(path)))
 
 
@@ -388,19 +388,19 @@ def load(path: str) -> ModuleType:
     package = sys.modules[path.rpartition(".")[0]]
     package.__class__ = _Package if type(package) is ModuleType else type(package)
     module: ModuleType = resolve(sources)
-    vars(module).setdefault("__path__", [NO_FOLDER])  # as a package it may have further submodules
+    vars(module).setdefault("__path__", [NO_FOLDER])  # as a package, it may have further submodules
     return module
 
 
 def resolve(source: str) -> Any:
-    """Import a table's source: a module, or an attribute of one."""
+    """Import a source from a table: a module or an attribute of one."""
     path, _, name = source.partition(":")
     module = import_module(_full(path))
     return attrgetter(name)(module) if name else module
 
 
 def others(place: str) -> list[str]:
-    """All names that ``find`` finds in a module, for ``dir``."""
+    """All names found by ``find`` in a module, for ``dir``."""
     path = _torch_path(place)
     parts = (path.rpartition(".") for path in (*MODULES, *ABSENT) if "*" not in path)
     return sorted({*NAMES.get(path, {}), *(name for parent, _, name in parts if parent == path)})
@@ -416,18 +416,18 @@ def _torch_name(place: str, name: str) -> str:
 
 
 def _full(path: str) -> str:
-    if path.startswith("="):  # one of Python's modules
+    if path.startswith("="):  # a Python module
         return path[1:]
     return f"{PACKAGE}.{path}" if path else PACKAGE
 
 
-# Where to search for a name that is missing elsewhere.
+# Where to search for names that are missing elsewhere.
 _SEARCHED = "nn nn.functional nn.init nn.utils nn.utils.rnn optim optim.lr_scheduler utils.data Tensor"
 
 
 def missing(place: str, name: str) -> str:
-    """The error message: the full name, and the replacement for PyTorch's, or the closest spelling in the same module,
-    or the same name in another module. See MissingName."""
+    """The error message: the full name, and the replacement for a PyTorch name, the closest spelling in the same
+    module, or the same name in another module. See MissingName."""
     if instead(_torch_name(place, name)):
         return refusal(_torch_name(place, name))
     full = dtype.shown(_torch_name(place, name))  # "minigrad.nn.x", in a PyTorch program "torch.nn.x"

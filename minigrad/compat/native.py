@@ -1,4 +1,4 @@
-"""Internal functions of PyTorch's core, under the names that its own code uses."""
+"""Internal functions of PyTorch's core, under the names used in PyTorch itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Tensor:
-    """``F.layer_norm``; ``cudnn_enable`` has no effect."""
+    """``F.layer_norm``, ignoring ``cudnn_enable``."""
     return F.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
@@ -33,7 +33,7 @@ def group_norm(
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Tensor:
-    """``F.group_norm``; ``cudnn_enabled`` has no effect."""
+    """``F.group_norm``, ignoring ``cudnn_enabled``."""
     return F.group_norm(input, num_groups, weight, bias, eps)
 
 
@@ -44,14 +44,14 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tens
 
 @rounded_once
 def _statistics(input: Tensor, dim: tuple[int, ...], eps: float, keepdim: bool) -> tuple[Tensor, Tensor]:
-    """The mean, and 1 / √(variance + eps)."""
+    """The mean and 1 / √(variance + eps)."""
     return input.mean(dim, keepdim), (input.var(dim, correction=0, keepdim=keepdim) + eps).rsqrt()
 
 
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Maybe, bias: Maybe, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``F.layer_norm``, with its mean and 1 / √(variance + eps)."""
+    """``F.layer_norm`` with its mean and 1 / √(variance + eps)."""
     axes = tuple(range(-len(normalized_shape), 0))
     return F.layer_norm(input, normalized_shape, weight, bias, eps), *_statistics(input, axes, eps, True)
 
@@ -74,7 +74,7 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``F.batch_norm``, and in training the (C,) statistics (otherwise two empty tensors)."""
+    """``F.batch_norm`` and, in training, the (C,) statistics (otherwise two empty tensors)."""
     axes = (0, *range(2, input.ndim))
     statistics = _statistics(input, axes, eps, False) if training else (input.new_empty(0), input.new_empty(0))
     return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps), *statistics
@@ -90,8 +90,8 @@ def grid_sampler(
 
 
 def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
-    """Each tensor cut along ``dim`` into ``num_chunks``, the last ones padded with zeros; row n contains all n-th
-    pieces, flattened from ``dim`` on."""
+    """Cut each tensor along ``dim`` into ``num_chunks``, padding the last ones with zeros. Row n of the result contains
+    all n-th pieces, flattened from ``dim`` on."""
     if not tensors or num_chunks < 1 or not all(tensor.numel() for tensor in tensors):
         raise RuntimeError(f"_chunk_cat expects non-empty tensors and at least one chunk, got {num_chunks}")
     rows = []
@@ -105,9 +105,9 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = None, out_dtype: Any = None) -> Tensor:
     """A product for each of G groups: ``torch._grouped_mm``, as in the layers of a mixture of experts.
 
-    With one matrix and G matrices, a group is rows of the first, (N, K) and (G, K, M) -> (N, M), or columns of the
-    second, (G, N, K) and (K, M) -> (N, M); with two matrices it is a part of K: (G, N, M). Rows outside all groups are
-    0. ``offs``, int32, says where each group ends. Raises RuntimeError if it is missing, or given for two 3D tensors.
+    With one matrix and G matrices, a group consists of rows of the first, (N, K) and (G, K, M) -> (N, M), or columns of
+    the second, (G, N, K) and (K, M) -> (N, M). With two matrices, it is a part of K: (G, N, M). Rows outside all groups
+    are 0. ``offs``, int32: the end of each group. Raises RuntimeError if it is missing, or given for two 3D tensors.
     """
     sides = mat_a.ndim, mat_b.ndim
     if (offs is None) != (sides == (3, 3)):
@@ -127,6 +127,6 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = N
 
 
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
-    """The gradient of ``output = softmax(x, dim)`` with respect to x, in a dtype."""
+    """The gradient of ``output = softmax(x, dim)`` with respect to x, in a given dtype."""
     g, y = in_float32(grad_output), in_float32(output)
     return (y * (g - (g * y).sum(dim, keepdim=True))).to(input_dtype)

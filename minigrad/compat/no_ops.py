@@ -1,7 +1,7 @@
-"""Functions that PyTorch programs call and minigrad does not need: they do nothing. ``names.py`` lists their names.
+"""Functions called by PyTorch programs that do nothing, as minigrad does not need them. ``names.py`` lists their names.
 
-Nothing is compiled, traced or recorded: functions and modules are returned unchanged, and a "compiled" module's state
-dict has no ``_orig_mod.``. No rank calls another's functions, tensors are sent as pickles, and ops run in order.
+Nothing is compiled, traced or recorded: functions and modules are returned unchanged, and "compiled" state dicts do not
+contain ``_orig_mod.``. Ranks do not call each other's functions, tensors are sent as pickles, and ops run in order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..cuda import is_available
 MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 SHARING = {"file_descriptor", "file_system"}
 
-# Functions shared by many names; ``same`` returns its first argument, a decorator its function.
+# Functions shared by many names. ``same`` returns its first argument; a decorator returns its function.
 same = lambda obj=None, *args, **kwargs: obj
 decorators = lambda *args, **kwargs: same
 decorator = lambda fn=None, *args, **kwargs: fn if callable(fn) else same
@@ -40,8 +40,8 @@ def compile(
     disable: bool = False,
     recompile_limit: int | None = None,
 ) -> Any:
-    """Return ``model``, a function or a module, unchanged; without it, return a decorator that does so. Raises
-    RuntimeError for a mode that PyTorch does not have, or for both a mode and options."""
+    """Return ``model``, a function or a module, unchanged, or return a decorator that does so. Raises RuntimeError for
+    a mode that PyTorch does not have, or for both a mode and options."""
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but not both at the same time.")
     if mode is not None and mode not in MODES:
@@ -50,7 +50,7 @@ def compile(
 
 
 def unwrap_optional(x: Any) -> Any:
-    """Return a value unless it is None. Raises AssertionError if it is None."""
+    """Return a value that is not None. Raises AssertionError if it is None."""
     assert x is not None, "Unwrapping null optional"
     return x
 
@@ -61,7 +61,7 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 
 def check_nonzero(input: Any, assert_msg: str = "Expected Tensor with single nonzero value, but got zero") -> None:
-    """Raise RuntimeError if a tensor with one element is zero; not asynchronous."""
+    """Raise RuntimeError if a one-element tensor is zero. This check is synchronous."""
     if not input:
         raise RuntimeError(assert_msg)
 

@@ -1,5 +1,5 @@
-"""The nodes of a graph as PyTorch programs see them: their names, saved tensors and hooks. ``autograd/graph.py`` calls
-these functions for everything that a node itself lacks."""
+"""Graph nodes as seen by PyTorch programs: their names, saved tensors and hooks. ``autograd/graph.py`` calls these
+functions for everything that a node itself lacks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _is_tensor(node: Node, place: int) -> bool:
 
 
 def _getitem(node: Node) -> str:
-    """PyTorch's name for the last step of an index."""
+    """PyTorch's name for the last step of indexing."""
     index = node.others[-1] if node.others else ()
     parts = index if isinstance(index, (tuple, list)) else (index,)
     plain = [p for p in parts if not (isinstance(p, EllipsisType) or (isinstance(p, slice) and p == slice(None)))]
@@ -96,7 +96,7 @@ _NAMES: dict[str, str | Callable[[Node], str]] = {
 
 
 def node_name(node: Node) -> str:
-    """PyTorch's name for a node: "MulBackward0"; for a program's Function "CubeBackward"."""
+    """PyTorch's name for a node: "MulBackward0", or "CubeBackward" for a user-defined Function."""
     name = _NAMES.get(node.op.name) if node.op.backward is None and node.op.builtin else None
     if name is None:
         return graph.name_by_op(node.op)
@@ -111,8 +111,8 @@ _RESULTS = ("result", "output", "result0", "result1", "result2")
 
 
 def of_node(node: Any, name: str) -> Any:
-    """An attribute of a node, or of a leaf's AccumulateGrad, other than its name and its edges. Raises AttributeError
-    if the node and its Function's context lack it, RuntimeError if it was saved and a backward pass has freed it."""
+    """An attribute of a node, or of a leaf's AccumulateGrad, except its name and edges. Raises AttributeError if the
+    node and its Function's context lack it, RuntimeError if it was saved and a backward pass has freed it."""
     if name in _METHODS:
         return partial(_METHODS[name], node)
     if name == "metadata":
@@ -142,8 +142,8 @@ def _saved(node: Node, name: str) -> Any:
 
 
 def _place(node: Node, name: str) -> tuple[int | None, Any]:
-    """The position of a saved tensor among a node's values, -1 for its result, from PyTorch's name; or None and another
-    value. Raises AttributeError if nothing has that name."""
+    """The position, for a PyTorch name, of a saved tensor among a node's values, -1 for its result; or None and another
+    value. Raises AttributeError for an unknown name."""
     op, plan = node.op, node.plan
     if name in _RESULTS and plan.keeps_out:
         return -1, None
@@ -162,7 +162,7 @@ _OF_NUMBERS = ("add", "div", "mul", "sub", "where")
 
 
 class Around:
-    """Hooks on a node, or on the accumulation of a leaf's gradient: see ``_register``."""
+    """Hooks on a node or on the accumulation of a leaf's gradient; see ``_register``."""
 
     def __init__(self) -> None:
         self.first: dict[int, Callable[..., Any]] = {}
@@ -191,8 +191,8 @@ class Around:
 
 
 def inputs_of(node: Node) -> list[int | None]:
-    """For each input that may have a gradient, the index of its edge, or None if it needs no gradient. (In some ops
-    PyTorch makes tensors from numbers; for the rest, it has a separate op for numbers.)"""
+    """For each input that may have a gradient, the index of its edge, or None if it does not need a gradient. (PyTorch
+    converts numbers to tensors for some ops, and has a separate op for numbers otherwise.)"""
     op, edges, others = node.op, iter(range(len(node.edges))), _others(node)
     kinds = (int, float, complex) if op.name in _OF_NUMBERS else ()
     places = [
@@ -200,7 +200,7 @@ def inputs_of(node: Node) -> list[int | None]:
         for i, needs in enumerate(node.plan.needs)
         if needs or (op.differentiable >> i & 1 and (hasattr(x := others.get(i), "shape") or isinstance(x, kinds)))
     ]
-    if op.name in _OF_NUMBERS[:4] and isinstance(others.get(0), kinds):  # 2 * x is x * 2; 1 - x has only x as input
+    if op.name in _OF_NUMBERS[:4] and isinstance(others.get(0), kinds):  # 2 * x is x * 2; 1 - x has only the input x
         return [0] if op.name == "sub" else [0, None]
     return places
 
@@ -210,12 +210,12 @@ def _arrived(node: Node, sums: dict[int, list[Any]]) -> tuple[Any, ...]:
 
 
 def _like(gradient: Any, other: Any) -> Any:
-    """A gradient in the form that the backward pass uses: an array, or a tensor if the pass is recorded."""
+    """A gradient in the form used by the backward pass: an array, or a tensor if the pass is recorded."""
     return gradient if gradient is None or isinstance(other, Variable) else gradient.array
 
 
 def _replaced(result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The gradients after a node's hook, which may return None to keep them."""
+    """The gradients after a node hook, which may return None to keep them."""
     if result is None:
         return before
     if not isinstance(result, tuple):
@@ -229,8 +229,8 @@ def _replaced(result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _register(place: str, node: Any, fn: Callable[..., Any]) -> RemovableHandle:
-    """Call ``fn(grad_inputs, grad_outputs)`` after the rules ("last"), or ``fn(grad_outputs)`` before them ("first"). A
-    result replaces the first argument."""
+    """Call ``fn(grad_inputs, grad_outputs)`` after the rules ("last"), or ``fn(grad_outputs)`` before them ("first").
+    The result, if any, replaces the first argument."""
     if isinstance(node, graph.AccumulateGrad):
         around = node.variable._around = node.variable._around or Around()
     else:

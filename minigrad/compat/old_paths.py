@@ -1,4 +1,4 @@
-"""Paths that earlier releases had for modules now in ``minigrad_models``: they work for one release, with a warning."""
+"""Old paths of modules that are now in ``minigrad_models``, which work for one more release with a warning."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PLACES |= {name: name for name in ("text", "music", "training", "programs")}
 
 
 def new_path(path: str) -> str | None:
-    """The full name of a module's new path; None if it has not moved. ``path`` is the old one, without "minigrad."."""
+    """A module's full new path; None if it has not moved. ``path``: the old path without "minigrad."."""
     for old, new in PLACES.items():
         if path == old or path.startswith(f"{old}."):
             now = f"{MODELS}.{new}{path.removeprefix(old)}"
@@ -49,7 +49,7 @@ def new_path(path: str) -> str | None:
 
 
 def picture(name: str) -> Any:
-    """A function that was in ``minigrad.viz``. Its module has the same name."""
+    """A function formerly in ``minigrad.viz``, whose module has the same name."""
     note(f"{PACKAGE}.viz.{name}", f"{MODELS}.viz.{name}")
     return getattr(import_module(f"{MODELS}.viz"), name)
 

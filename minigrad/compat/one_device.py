@@ -1,5 +1,5 @@
-"""``DataParallel`` and the like for one process and one device: the module itself, under PyTorch's names. Nothing is
-split, copied or sent. Functions with a devices argument raise NotImplementedError for several devices."""
+"""``DataParallel`` and similar classes for one process and one device, which run the module itself. Nothing is split,
+copied or sent. Functions with a devices argument raise NotImplementedError for several devices."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Wrapper(FunctionLayer, fields=True):
 
 
 class DataParallel(Wrapper):
-    """Calls ``module`` with the whole batch. ``device_ids`` is one GPU, or None; ``output_device`` and ``dim`` have no
-    effect. Raises NotImplementedError for several devices."""
+    """Calls ``module`` with the whole batch. ``device_ids``: one GPU or None. ``output_device`` and ``dim`` are
+    ignored. Raises NotImplementedError for several devices."""
 
 
 def data_parallel(
@@ -56,7 +56,7 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """``module(*inputs, **module_kwargs)``."""
+    """Call ``module(*inputs, **module_kwargs)``."""
     _check_one(device_ids or [0], "data_parallel")
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
 
@@ -72,28 +72,28 @@ def parallel_apply(
 
 
 def replicate(network: Module, devices: Devices, detach: bool = False) -> list[Module]:
-    """The network, for the one device."""
+    """The network for the only device, in a list."""
     _check_one(devices, "replicate")
     return [network]
 
 
 def scatter(inputs: Any, target_gpus: Devices, dim: int = 0) -> list[Any]:
-    """The inputs, for the one device; an empty list for no inputs."""
+    """The inputs for the only device, in a list; an empty list if there are no inputs."""
     _check_one(target_gpus, "scatter")
     return [inputs] if inputs or not isinstance(inputs, (tuple, list, dict)) else []
 
 
 def gather(outputs: Devices, target_device: Any, dim: int = 0) -> Any:
-    """The one device's output."""
+    """The output of the only device."""
     _check_one(outputs, "gather")
     return outputs[0]
 
 
-# The functions of ``nn.parallel._functions``: ``Broadcast.apply(target_gpus, *tensors)`` and the like
+# The functions of ``nn.parallel._functions``: ``Broadcast.apply(target_gpus, *tensors)`` and similar
 
 
 def _tensors(name: str, options: int, devices: Any, *args: Any) -> Any:
-    """The tensors among the arguments, after a number of options."""
+    """The tensor arguments that follow a number of options."""
     _check_one(devices if isinstance(devices, (tuple, list)) else [devices], f"{name}.apply")
     return args[options:]
 

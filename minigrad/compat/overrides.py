@@ -1,10 +1,10 @@
-"""``torch.overrides``: classes that override functions with ``__torch_function__``, and modes that see every call.
+"""``torch.overrides``: classes that override functions with ``__torch_function__``, and modes that intercept calls.
 
-The library's functions check for neither. The first mode, tensor of a program's own class, or argument with a
+The library's functions check for neither. The first mode, tensor of a user-defined class, or argument with a
 ``__torch_function__`` replaces all public functions, methods and properties with an ``_Asking``. By then, programs have
-stored functions in tables and variables, so a free function stays the same object, and only the function in its closure
-is replaced (``tracebacks.border``). A property also stays the same object, with new functions. Any other method is
-replaced, as an attribute of its class, by an object that equals it.
+stored functions in tables and variables, so a free function remains the same object, and only the function in its
+closure is replaced (``tracebacks.border``). A property also remains the same object, with new functions. Any other
+method is replaced, as an attribute of its class, with an object equal to it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ += ["is_tensor_like", "resolve_name"]
 
 
 class _State(threading.local):
-    """A thread's modes, the innermost last, and whether to ask modes and classes."""
+    """A thread's modes, innermost last, and whether to ask modes and classes."""
 
     modes: tuple[TorchFunctionMode, ...] = ()
     ask_modes = ask_classes = True
@@ -47,7 +47,7 @@ def _set(**changes: Any) -> Iterator[None]:
         yield
 
 
-# The first turns off classes, the second also modes.
+# The first disables classes; the second disables modes as well.
 DisableTorchFunctionSubclass = functools.partial(_set, ask_classes=False)
 DisableTorchFunction = functools.partial(_set, ask_classes=False, ask_modes=False)
 _is_torch_function_enabled = lambda: _state.ask_classes
@@ -60,8 +60,8 @@ _PLAIN = frozenset({Tensor, Parameter, type(None), bool, int, float, complex, st
 
 
 def _answering(values: Iterable[Any], results: list[Any] | None = None) -> list[Any]:
-    """The arguments, including those in lists, whose classes override functions: one of each class, subclasses before
-    their base classes."""
+    """The arguments, including those in lists, whose classes override functions: one argument per class, subclasses
+    before their base classes."""
     results = [] if results is None else results
     for value in values:
         kind = type(value)
@@ -89,13 +89,13 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 def resolve_name(f: Any) -> str | None:
-    """The name of a function in PyTorch, "torch.add" or "torch.Tensor.shape.__get__"; None if it has none."""
+    """The name of a function in PyTorch, "torch.add" or "torch.Tensor.shape.__get__"; None if it has no name."""
     return _table().get(f, (None,))[0]
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """The innermost mode's result for a call of ``public_api(*args, **kwargs)``, otherwise the result of the first
-    class among ``relevant_args`` that returns one. Raises TypeError if all return NotImplemented."""
+    """The innermost mode's result for a call of ``public_api(*args, **kwargs)``, or else that of the first class among
+    ``relevant_args`` to return one. Raises TypeError if all return NotImplemented."""
     values = _answering(relevant_args) if _state.ask_classes else []
     types = tuple(map(type, values))
     result: Any = NotImplemented
@@ -127,7 +127,7 @@ def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None)
 
 
 def disabled(func: Any, args: Any, kwargs: Any) -> Any:
-    """The function's result, without asking classes."""
+    """The function's result without asking classes."""
     with DisableTorchFunctionSubclass():
         return func(*args, **kwargs)
 
@@ -149,7 +149,7 @@ def get_default_nowrap_functions() -> set[Any]:
 
 
 class TorchFunctionMode:
-    """Within a ``with``, sees every call of a public function: subclass it and define ``__torch_function__(self, func,
+    """Within a ``with``, intercepts every public function call. Subclass it and define ``__torch_function__(self, func,
     types, args=(), kwargs=None)``, which runs outside the mode."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -172,7 +172,7 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 
 
 _PLACES = ("", "linalg", "fft", "special", "nn.functional", "nn.init", "autograd")
-# They take no tensors, or are called unchanged.
+# These do not take tensors, or are called unchanged.
 _IGNORED = set(
     """
     broadcast_shapes from_numpy frombuffer get_rng_state gradcheck gradgradcheck initial_seed is_grad_enabled is_storage
@@ -185,12 +185,12 @@ abs add div ge gt iadd=add_ idiv=div_ ifloordiv=floor_divide_ imod=remainder_ im
 matmul mod=remainder mul ne neg pos=positive radd=add rand=bitwise_and rmul=mul ror=bitwise_or rxor=bitwise_xor sub
 truediv=div
 """
-# PyTorch treats each of these special methods as some other method. All others are called unchanged.
+# PyTorch treats each of these special methods as another method. All others are called unchanged.
 _OPERATORS = {f"__{name}__": method or name for name, _, method in (pair.partition("=") for pair in _AS.split())}
 
 
 def modules(place: str) -> list[Any]:
-    """The modules with the functions of a path: the core's, and this layer's."""
+    """The modules with the functions for a path: in the core and in this layer."""
     above = {"": "functions", "nn.functional": "nn.functional"}
     core = import_module(f"{PACKAGE}.{place}") if place else names
     return [core, import_module(f"{PACKAGE}.compat.{above[place]}")] if place in above else [core]
@@ -198,7 +198,7 @@ def modules(place: str) -> list[Any]:
 
 @functools.cache
 def _attributes() -> dict[Any, list[tuple[type, str]]]:
-    """Tensor's methods and properties before their replacement: the classes and names that have each."""
+    """The classes and names of each of Tensor's methods and properties before replacement."""
     places: dict[Any, list[tuple[type, str]]] = {}
     for cls in Tensor.__mro__:
         for name, value in vars(cls).items() if cls.__module__.startswith(PACKAGE) else ():
@@ -209,7 +209,7 @@ def _attributes() -> dict[Any, list[tuple[type, str]]]:
 
 @functools.cache
 def _table() -> dict[Any, tuple[str, Any]]:
-    """The public functions that ask: for each, PyTorch's name and the function to run."""
+    """The public functions that ask, each with its PyTorch name and the function to run."""
     table: dict[Any, tuple[str, Any]] = {}
     for place in _PLACES:
         for module in modules(place):
@@ -230,13 +230,13 @@ def _table() -> dict[Any, tuple[str, Any]]:
 
 
 class _Asking:
-    """Replaces a public function, and asks modes and classes first. As an attribute of a class it equals the method.
+    """Replaces a public function, and asks modes and classes first. As a class attribute, it equals the method.
 
     Attributes:
-        public: the function as programs call it.
-        func: the function that modes and classes get.
-        switch: puts this, or ``own``, where it is called.
-        run: the function that runs if no mode or class does.
+        public: the function as called by programs.
+        func: the function passed to modes and classes.
+        switch: installs either this object or ``own``.
+        run: the function to run if no mode or class handles the call.
     """
 
     asks = True
@@ -261,7 +261,7 @@ class _Asking:
             return self.run(*args, **kwargs)
         except Exception as error:
             if self.is_operator and len(args) == 2 and isinstance(error, TypeError) and has_torch_function(args):
-                return NotImplemented  # Python asks the other operand
+                return NotImplemented  # Python tries the other operand
             error._asked = True  # type: ignore[attr-defined]
             shorten(error)
             raise
@@ -286,7 +286,7 @@ class _Asking:
 
 
 _askings: dict[Any, _Asking] = {}
-# The code of functions that run the ``function`` in their closure.
+# The code of functions that run ``function`` from their closure.
 _ANNOUNCED, _BORDER = names.zeros.__code__, functional.linear.__code__
 
 
@@ -296,7 +296,7 @@ def asking(public: Any) -> _Asking:
 
 
 def _switch(public: Any, function: Any) -> tuple[Callable[[Any], None], Any, Any]:
-    """For a public function: a callable that replaces its inner function, that function, and one that calls it."""
+    """For a public function: a callable that replaces the inner function, that function, and a caller for it."""
     if not isinstance(public, FunctionType):
         return functools.partial(_set_end, public.__self__, _ENDS[public.__name__]), function, function
     code = function.__code__
@@ -311,7 +311,7 @@ def _switch(public: Any, function: Any) -> tuple[Callable[[Any], None], Any, Any
 
 def _set_attributes(places: list[tuple[type, str]], value: Any) -> None:
     for cls, name in places:
-        if vars(cls).get(name) == value:  # and not a program's own
+        if vars(cls).get(name) == value:  # not one set by a program
             setattr(cls, name, value)
 
 
@@ -319,15 +319,15 @@ _ENDS = {"__get__": "fget", "__set__": "fset", "__delete__": "fdel"}
 
 
 def _set_end(whole: Any, end: str, function: Any) -> None:
-    """Replace a function of a property, which stays the same object."""
+    """Replace a function of a property, which remains the same object."""
     ends = {name: getattr(whole, name) for name in _ENDS.values()} | {end: function}
     whole.__init__(**ends, doc=whole.__doc__)
-    _set_attributes(_attributes()[whole], whole)  # Python, which may have cached the function, looks it up again
+    _set_attributes(_attributes()[whole], whole)  # makes Python, which may have cached the function, look it up again
 
 
 def interpose(wrappers: Mapping[Any, Callable[[Any], Any]]) -> None:
-    """Make functions run ``wrapper(function)`` from now on; modes and classes, if any, see the call first. Functions
-    that are not public are replaced in the library's modules."""
+    """Make functions run ``wrapper(function)`` from now on. Modes and classes, if any, still intercept calls first.
+    Non-public functions are replaced in the library's modules."""
     with _lock:
         within = {f: functools.wraps(f)(wrapper(f)) for f, wrapper in wrappers.items() if f not in _table()}
         for function in wrappers.keys() - within.keys():
@@ -343,12 +343,12 @@ def interpose(wrappers: Mapping[Any, Callable[[Any], Any]]) -> None:
 _lock = threading.Lock()
 _counts = {"modes": 0, "classes": 0}
 _is_open = False
-# How often functions switch back: CPython 3.13 caches no attribute of a class that was changed 1,000 times.
+# How often functions switch back: CPython 3.13 stops caching attributes of a class after 1,000 changes.
 _closings = 100
 
 
 def _open(**more: int) -> None:
-    """Count modes and classes: the first turns asking on, the end of the last mode turns it off."""
+    """Count modes and classes. The first turns asking on, and the end of the last mode turns it off."""
     global _is_open, _closings
     with _lock:
         counts = {name: n + more.get(name, 0) for name, n in _counts.items()}
@@ -361,8 +361,8 @@ def _open(**more: int) -> None:
 
 
 def met(values: Iterable[Any], error: Exception | None) -> bool:
-    """Record that a class with overrides has appeared. Returns whether the call that rejected it did not ask: no call
-    asked before, or another thread met the first class during this call."""
+    """Record that a class with overrides has appeared. Returns True if the call that rejected it did not ask, because
+    asking was still off or another thread encountered the first class during this call."""
     if not _counts["classes"]:
         _open(classes=1)
         return True

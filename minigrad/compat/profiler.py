@@ -12,13 +12,13 @@ __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "kineto_available",
 
 
 class profile(_profile):
-    """The older form of ``minigrad.profiler.profile``, which is also a list of events.
+    """The older form of ``minigrad.profiler.profile``, which doubles as a list of events.
 
     Args:
         enabled: False to record nothing.
-        use_cuda: wait for the GPU at each event.
-        use_device: "cuda" for the same. record_shapes and other arguments of ``profile``: see there. The rest has no
-        effect.
+        use_cuda: synchronise with the GPU at each event.
+        use_device: "cuda" has the same effect. record_shapes and other arguments of ``profile``: see there. All others
+            are ignored.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class profile(_profile):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The time of all events, in µs."""
+        """The total time of all events in µs."""
         return self.events().self_cpu_time_total
 
     def table(self, *args: Any, **kwargs: Any) -> str:

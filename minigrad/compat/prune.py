@@ -1,13 +1,13 @@
 """Pruning: parameters with a mask of zeros and ones, under the name of ``torch.nn.utils.prune`` (Han et al. 2015).
 
-A pruned parameter is stored as ``name_orig``; a buffer ``name_mask`` says which elements remain. A hook before each
+A pruned parameter is stored as ``name_orig``; the buffer ``name_mask`` shows which elements remain. A hook before each
 forward pass sets the attribute ``name`` to their product, so that training continues with the remaining elements.
 
     prune.l1_unstructured(layer, "weight", amount=0.3)  # the smallest 30 %
     prune.ln_structured(layer, "weight", amount=2, n=2, dim=0)  # two rows more, by their norms
     prune.remove(layer, "weight")  # an ordinary parameter again, with zeros
 
-An ``amount`` is a number of elements (or slices) if it is an int, otherwise their fraction, from 0 to 1.
+An int ``amount`` is a number of elements (or slices); otherwise, it is a fraction of them, from 0 to 1.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ M = TypeVar("M", bound=Module)
 
 
 class BasePruningMethod(ABC):
-    """A pruning method, and the hook before a module's forward pass. Subclasses implement ``compute_mask``.
-    ``PRUNING_TYPE`` says what a second pruning selects from: "unstructured" from the remaining elements, "structured"
-    from the remaining slices of ``dim``, "global" from all elements."""
+    """A pruning method, which is also the hook before a module's forward pass. Subclasses implement ``compute_mask``.
+    ``PRUNING_TYPE`` determines what a second pruning selects from: "unstructured" from the remaining elements,
+    "structured" from the remaining slices of ``dim``, "global" from all elements."""
 
     PRUNING_TYPE: ClassVar[str] = "unstructured"
     _tensor_name: str
@@ -40,10 +40,10 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask for a tensor of scores, zero at least where ``default_mask`` is zero."""
+        """Compute the mask for a tensor of scores. It is zero at least where ``default_mask`` is zero."""
 
     def apply_mask(self, module: Module) -> Tensor:
-        """The parameter times its mask."""
+        """The product of the parameter and its mask."""
         name = self._tensor_name
         original, mask = module._parameters[f"{name}_orig"], module._buffers[f"{name}_mask"]
         if original is None or mask is None:
@@ -52,8 +52,8 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
-        """Prune a parameter with a method made from the arguments; ``importance_scores``, of its shape, are used
-        instead of its values. Returns the hook; from the second pruning on, a container."""
+        """Prune a parameter with a method created from the arguments, based on its values or ``importance_scores`` of
+        the same shape. Returns the hook, or a container from the second pruning on."""
         earlier = _hook(module, name)
         value = getattr(module, name)
         if importance_scores is not None and importance_scores.shape != value.shape:
@@ -79,14 +79,14 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
-        """A tensor times the mask that the method computes for it, or for ``importance_scores`` of its shape."""
+        """A tensor times the mask computed for it, or for ``importance_scores`` of its shape."""
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
             raise AssertionError("importance_scores should have the same shape as tensor t")
         return t * self.compute_mask(scores, ones_like(t) if default_mask is None else default_mask)
 
     def remove(self, module: Module) -> None:
-        """Make the pruned tensor the parameter again, as the object that optimisers refer to."""
+        """Make the pruned tensor the parameter again, keeping the object that optimisers refer to."""
         name = self._tensor_name
         pruned = self.apply_mask(module)
         original: Any = module._parameters.pop(f"{name}_orig")
@@ -97,7 +97,7 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several prunings of one parameter, in order: the last one sees only the elements that the others left."""
+    """Several prunings of one parameter, applied in order. Each considers only the elements left by earlier ones."""
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -121,7 +121,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[index]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The previous mask, combined with the last method's for the remaining part of ``t``."""
+        """The previous mask, combined with the last method's mask for the remaining part of ``t``."""
         method: Any = self._pruning_methods[-1]
         mask = default_mask.to(dtype=t.dtype, copy=True)
         part: Any = (slice(None),) * t.ndim
@@ -143,7 +143,7 @@ class Identity(BasePruningMethod):
 
 
 class _ByAmount(BasePruningMethod):
-    _scores: Any  # for elements or slices: the lowest are pruned
+    _scores: Any  # for elements or slices, of which the lowest are pruned
 
     def __init__(self, amount: float) -> None:
         if not isinstance(amount, (int, float)):
@@ -235,7 +235,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 def _by(method: type[BasePruningMethod], words: str) -> Any:
-    """A function that prunes a parameter with a method; the method's arguments follow the parameter's name."""
+    """A function that prunes a parameter with a method, whose arguments follow the parameter name."""
 
     def prune(module: M, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> M:
         method.apply(module, name, *args, importance_scores=importance_scores, **kwargs)
@@ -254,8 +254,8 @@ custom_from_mask = _by(CustomFromMask, "Prune a parameter where ``mask``, of its
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prune several parameters, given as (module, name) pairs, as if they were one vector, with an unstructured method
-    and its arguments. ``importance_scores`` maps pairs to tensors of scores. Raises TypeError for other arguments."""
+    """Prune several parameters, given as (module, name) pairs, as one vector, with an unstructured method and its
+    arguments. ``importance_scores`` maps pairs to tensors of scores. Raises TypeError for other arguments."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     pairs, scores = list(parameters), {} if importance_scores is None else importance_scores
@@ -274,7 +274,7 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
 
 
 def remove(module: M, name: str) -> M:
-    """Make a pruned parameter an ordinary one again, with its zeros. Raises ValueError if it is not pruned."""
+    """Make a pruned parameter an ordinary one again, keeping its zeros. Raises ValueError if it is not pruned."""
     hook = _hook(module, name)
     if hook is None:
         raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")

@@ -1,4 +1,4 @@
-"""``torch.special``: mathematical functions, most of them functions of torch under other names."""
+"""``torch.special``: mathematical functions, most of them torch functions under other names."""
 
 from __future__ import annotations
 

@@ -37,16 +37,16 @@ def assert_close(
     check_stride: bool = False,
     msg: str | Callable[[str], str] | None = None,
 ) -> None:
-    """Compare tensors, numbers, or these in sequences and mappings: ``|actual - expected| <= atol + rtol |expected|``.
+    """Compare tensors or numbers, even in sequences and mappings: ``|actual - expected| <= atol + rtol |expected|``.
 
     Args:
-        rtol, atol: the tolerances; by default, the looser of those for the two dtypes.
-        equal_nan: NaN equals NaN.
+        rtol, atol: the tolerances; by default, the looser of the values for the two dtypes.
+        equal_nan: whether NaN equals NaN.
         check_device, check_dtype, check_stride: whether these must also be equal.
-        msg: a message, or a function that makes one from the default message.
+        msg: a message, or a function that returns one, given the default message.
 
-    Raises AssertionError if they differ; the message states how many elements do, and the largest difference. Raises
-    ValueError for one tolerance without the other.
+    Raises AssertionError if they differ, with a message that states how many elements differ, and the largest
+    difference. Raises ValueError if only one tolerance is given.
     """
     if (rtol is None) != (atol is None):
         raise ValueError("rtol and atol must both be specified or both be unspecified")
@@ -93,13 +93,13 @@ def _tensor_difference(
 
 
 def _compare(a: Any, e: Any, rtol: float, atol: float, equal_nan: bool) -> str:
-    """How many elements of two arrays differ, and where they differ most; "" if none do."""
+    """A message that states how many elements of two arrays differ, and where they differ most; "" if none do."""
     wrong, wide = a != e, np.result_type(a, e, np.float64)
     a, e = a.astype(wide), e.astype(wide)
     with np.errstate(all="ignore"):
         distance = np.abs(a - e)
         relative = distance / np.abs(e)
-        if rtol or atol:  # 64-bit integers would lose digits otherwise
+        if rtol or atol:  # otherwise, 64-bit integers would lose digits
             wrong &= ~(np.isfinite(distance) & (distance <= atol + rtol * np.abs(e)))
     if equal_nan:
         wrong &= ~(np.isnan(a) & np.isnan(e))

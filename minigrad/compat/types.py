@@ -28,7 +28,7 @@ _maybe_indices_t = Tensor | tuple[Tensor, Tensor]
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """A function that repeats a value n times; an iterable becomes a tuple."""
+    """A function that repeats a value n times, and converts an iterable to a tuple."""
 
     def parse(x: Any) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, collections.abc.Iterable) else tuple(repeat(x, n))
@@ -41,5 +41,5 @@ _single, _pair, _triple, _quadruple = (_ntuple(n) for n in (1, 2, 3, 4))
 
 
 def _reverse_repeat_tuple(t: Sequence[Any], n: int) -> tuple[Any, ...]:
-    """Each value n times, from last to first: the order of ``pad``'s sizes."""
+    """Each value n times, from last to first, in the order of ``pad``'s sizes."""
     return tuple(value for value in reversed(t) for _ in range(n))

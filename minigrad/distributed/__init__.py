@@ -1,6 +1,6 @@
-"""Distributed training on one machine or many, under PyTorch's names: over MPI on CPUs, over NCCL on GPUs.
+"""Distributed training on one machine or many, under PyTorch's names: over MPI on CPUs and over NCCL on GPUs.
 
-A program that calls ``init_process_group`` runs as rank r of N, started by
+A program that calls ``init_process_group`` runs as rank r of N if it is started by
 
     python -m minigrad.run -n N program.py
 

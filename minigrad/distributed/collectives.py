@@ -1,7 +1,7 @@
-"""Collectives on tensors: all ranks of a group call the same function, in the same order (PyTorch's names). Each
-returns None once it has finished, or with ``async_op=True`` a ``Work`` immediately. On ranks outside the group they do
-nothing. All raise ValueError before ``init_process_group``, TypeError if an argument is not a tensor, RuntimeError on a
-timeout and, with TORCH_DISTRIBUTED_DEBUG=DETAIL in the environment, if the ranks' calls differ."""
+"""Collectives on tensors: all ranks of a group call the same function in the same order (PyTorch's names). Each
+function returns None when finished; with ``async_op=True``, it returns a ``Work`` immediately. On ranks outside the
+group, it does nothing. All raise ValueError before ``init_process_group``, TypeError if an argument is not a tensor,
+RuntimeError on a timeout and, with TORCH_DISTRIBUTED_DEBUG=DETAIL in the environment, if the calls of ranks differ."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .work import Done, Work
 __all__ = ["all_gather", "all_gather_into_tensor", "all_reduce", "all_to_all", "all_to_all_single", "barrier"]
 __all__ += ["broadcast", "gather", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter"]
 SUM = ReduceOp.SUM
-OF_BOOLS = {"sum": "max", "prod": "min", "band": "min", "bor": "max"}  # reductions of 0 and 1
+OF_BOOLS = {"sum": "max", "prod": "min", "band": "min", "bor": "max"}  # the equivalent reductions of 0 and 1
 Rank = int | None
 Tensors = Sequence[Tensor]
 
 
 def inside(group: Group, call: str = "", *tensors: Any) -> ProcessGroup | None:
-    """The group of a call; None on ranks outside it. Raises TypeError if an argument is not a tensor."""
+    """The group for a call; None on ranks outside it. Raises TypeError if an argument is not a tensor."""
     if is_outside(group):
         return None
     g = the_group(group)
@@ -38,7 +38,7 @@ def inside(group: Group, call: str = "", *tensors: Any) -> ProcessGroup | None:
 
 
 def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
-    """A rank's number in the group, given its number in the world or in the group; 0 by default."""
+    """A group rank, given either a global rank or a group rank; 0 by default."""
     if rank is not None and number is not None:
         raise ValueError(f"pass {what} or group_{what}, not both")
     if number is not None and not 0 <= number < g.size():
@@ -47,14 +47,14 @@ def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
 
 
 def all_reduce(tensor: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False) -> Work | None:
-    """Give all ranks the sum (or another ``ReduceOp``) of their tensors, in place. All have one shape and dtype."""
+    """Give all ranks the sum (or another ``ReduceOp``) of their tensors, in place. Shapes and dtypes must match."""
     return _in_place("all_reduce", tensor, group, async_op, op)
 
 
 def reduce(
     tensor: Tensor, dst: Rank = None, op: Any = SUM, group: Group = None, async_op: bool = False, group_dst: Rank = None
 ) -> Work | None:
-    """``all_reduce`` only on rank ``dst``; the other ranks' tensors stay unchanged."""
+    """``all_reduce`` to rank ``dst`` only. Tensors on the other ranks are unchanged."""
     return _in_place("reduce", tensor, group, async_op, op, (dst, group_dst, "dst"))
 
 
@@ -66,7 +66,7 @@ def broadcast(
 
 
 def _in_place(call: str, tensor: Tensor, group: Group, async_op: bool, op: Any, at: Any = None) -> Work | None:
-    """Run a collective in place. ``op`` and ``at`` (the arguments for the root) are None if the call has none."""
+    """Run a collective in place. ``op`` and ``at`` (the arguments for the root) are None where the call lacks them."""
     if (g := inside(group, call, tensor)) is None:
         return None
     return _run(call, g, tensor, tensor, async_op, op=op, root=None if at is None else root_of(g, *at))
@@ -75,7 +75,7 @@ def _in_place(call: str, tensor: Tensor, group: Group, async_op: bool, op: Any, 
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """``all_gather`` into one tensor, where the ranks' tensors follow one another."""
+    """``all_gather`` into one tensor, which concatenates the tensors of all ranks."""
     if (g := inside(group, "all_gather", output_tensor, input_tensor)) is None:
         return None
     _check_parts(output_tensor, input_tensor, g, "output_tensor", "input_tensor")
@@ -85,7 +85,7 @@ def all_gather_into_tensor(
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """``reduce_scatter`` of one tensor, where the ranks' parts follow one another."""
+    """``reduce_scatter`` of one tensor, which concatenates the parts for all ranks."""
     if (g := inside(group, "reduce_scatter", output, input)) is None:
         return None
     _check_parts(input, output, g, "input", "output")
@@ -100,8 +100,8 @@ def all_to_all_single(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """``all_to_all`` of one tensor, split along its first axis into these numbers of rows from and for each rank, equal
-    by default. Raises ValueError if the sizes do not add up to the number of rows."""
+    """``all_to_all`` of one tensor, split along its first axis. The sizes are the numbers of rows from and for each
+    rank, equal by default. Raises ValueError if the sizes do not add up to the number of rows."""
     if (g := inside(group, "all_to_all", output, input)) is None:
         return None
     _check_dtype("all_to_all_single", output, input)
@@ -120,9 +120,9 @@ def _run(
     root: Rank = None,
     sizes: Any = None,
 ) -> Work | None:
-    """Begin a call that reads one tensor and writes another, perhaps the same; ``listed`` are the outputs in
-    it. ``into`` (written) and ``own`` (read) may be None except on the ``root`` (its number in the group); ``sizes``
-    are the numbers of elements that an all-to-all receives from and sends to each rank."""
+    """Begin a call that reads one tensor and writes another, perhaps the same. ``listed``: the outputs in it. ``into``
+    (written) and ``own`` (read) may be None except on the ``root`` (a group rank). ``sizes``: the numbers of elements
+    that an all-to-all receives from and sends to each rank."""
     tensor = own if call.endswith("gather") else into
     assert tensor is not None
     if g.compares:
@@ -149,7 +149,7 @@ def _run(
 
 
 def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_op: bool = False) -> Work | None:
-    """Copy the tensor of rank r into the list's r-th tensor, on all ranks. All have one shape and dtype."""
+    """Copy the tensor of rank r to the r-th tensor in the list on all ranks. Shapes and dtypes must match."""
     if (g := inside(group, "all_gather", tensor)) is None:
         return None
     rows = _rows(tensor_list, g, "tensor_list", tensor)
@@ -159,7 +159,7 @@ def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_
 def reduce_scatter(
     output: Tensor, input_list: Tensors, op: Any = SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce the r-th tensors of all ranks, and write the result, in their shape and dtype, to ``output`` on rank r."""
+    """Reduce the r-th tensors of all ranks to ``output`` on rank r. Shapes and dtypes must match."""
     if (g := inside(group, "reduce_scatter", output)) is None:
         return None
     rows = _rows(input_list, g, "input_list", output, filled=True)
@@ -174,7 +174,7 @@ def gather(
     async_op: bool = False,
     group_dst: Rank = None,
 ) -> Work | None:
-    """``all_gather`` only on rank ``dst``; the others pass no list."""
+    """``all_gather`` to rank ``dst`` only. Other ranks do not pass a list."""
     if (g := inside(group, "gather", tensor)) is None:
         return None
     root = root_of(g, dst, group_dst, "dst")
@@ -190,7 +190,7 @@ def scatter(
     async_op: bool = False,
     group_src: Rank = None,
 ) -> Work | None:
-    """Give rank r the r-th tensor in the list of rank ``src``; the others pass no list."""
+    """Give rank r the r-th tensor in the list of rank ``src``. Other ranks do not pass a list."""
     if (g := inside(group, "scatter", tensor)) is None:
         return None
     root = root_of(g, src, group_src, "src")
@@ -201,8 +201,8 @@ def scatter(
 def all_to_all(
     output_tensor_list: Tensors, input_tensor_list: Tensors, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Send the r-th input to rank r, and receive the r-th output from it. Shapes may differ from rank to rank, but an
-    output must have the shape of the input that it receives."""
+    """Send the r-th input to rank r, and receive the r-th output from it. Shapes may vary between ranks, but an output
+    must have the same shape as the input sent to it."""
     if (g := inside(group)) is None:
         return None
     lists = output_tensor_list, input_tensor_list
@@ -217,8 +217,8 @@ def all_to_all(
 def _rows(
     tensors: Tensors | None, g: ProcessGroup, what: str, like: Tensor, filled: bool = False, root: Rank = None
 ) -> Any:
-    """A new tensor with a row for each tensor of a list, copied if ``filled``; None except on the ``root``. Raises
-    TypeError without tensors; ValueError unless there is one per rank, matching ``like``, or off the ``root``."""
+    """A new tensor with a row for each tensor in a list, copied if ``filled``; None except on the ``root``. Raises
+    TypeError without tensors; ValueError unless there is one per rank, matching ``like``, or if not on the ``root``."""
     if root is not None and g.number != root:
         if tensors:
             raise ValueError(f"only rank {g.ranks[root]} takes {what}: omit it on the others")
@@ -263,8 +263,8 @@ def _elements(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> l
 
 
 class Loan:
-    """A tensor's data in transfer. MPI or NCCL gets ``array``, which is the tensor's own memory if possible, but never
-    that of the tensor ``apart``, and ``op``, the name of the reduction."""
+    """A tensor's data during a transfer. MPI or NCCL receives ``op``, the name of the reduction, and ``array``, which
+    uses the tensor's own memory if possible, but never shares memory with the tensor ``apart``."""
 
     def __init__(self, tensor: Tensor, group: ProcessGroup, op: Any = None, apart: Tensor | None = None) -> None:
         self.tensor, self.op = tensor, "" if op is None else _reduction(op, tensor)
@@ -278,17 +278,17 @@ class Loan:
             array = array.copy()
         self._kind = kind = array.dtype
         is_half = kind.kind == "V" or (kind.kind == "f" and kind.itemsize < 4)
-        if kind.kind == "b" or (op is None and is_half):  # MPI has no such dtypes
+        if kind.kind == "b" or (op is None and is_half):  # MPI does not have these dtypes
             self.array = array.view(f"u{kind.itemsize}")
-        elif is_half and not (group.on_gpu(array) and kind == np.float16):  # NCCL adds float16 itself
+        elif is_half and not (group.on_gpu(array) and kind == np.float16):  # NCCL supports float16 sums itself
             self.array = array.astype(np.float32)
         else:
             self.array = array
 
     def back(self, name: str) -> None:
-        """Write the result of a call into the tensor."""
+        """Write the result of a call to the tensor."""
         own, result = self.tensor.array, self.array
-        if self._divisor > 1:  # the average of integers is rounded down
+        if self._divisor > 1:  # averages of integers are rounded down
             result[...] = result // self._divisor if result.dtype.kind in "iu" else result / self._divisor
         if result.dtype != self._kind:
             result = result.view(self._kind) if result.dtype.kind == "u" else result.astype(self._kind)
@@ -303,7 +303,7 @@ def _overlap(one: Any, other: Any) -> bool:
 
 
 def _reduction(op: Any, tensor: Tensor) -> str:
-    """The name of a reduction. Raises TypeError if it is not a ReduceOp, RuntimeError if the dtype lacks it."""
+    """The name of a reduction. Raises TypeError if it is not a ReduceOp, RuntimeError for unsupported dtypes."""
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op must be a ReduceOp, not {type(op).__name__}")
     kind, name = tensor.array.dtype.kind, op.value
@@ -321,7 +321,7 @@ def _reduction(op: Any, tensor: Tensor) -> str:
 def barrier(
     group: Group = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
 ) -> Work | None:
-    """Wait until all ranks have reached this call. ``device_ids`` has no effect."""
+    """Wait until all ranks have reached this call. ``device_ids`` is ignored."""
     if (g := inside(group)) is None:
         return None
     if g.compares:

@@ -1,6 +1,6 @@
-"""Collectives that gradients flow through (``torch.distributed.nn.functional``). The adjoint of each is itself or
-another collective: gradients flow back along the path that the data took. The backward pass is thus also a collective
-that all ranks must run."""
+"""Collectives that gradients flow through (``torch.distributed.nn.functional``). The adjoint of each is either itself
+or another collective, as gradients flow back along the path that the data took. The backward pass is thus also a
+collective, and must run on all ranks."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def _collective(tensor: Array, function: Linear, adjoint: Linear) -> Array:
 
 
 def _through(tensor: Any, function: Linear, adjoint: Linear) -> Any:
-    """Apply a collective to a Tensor, of any dtype, or to an array."""
+    """Apply a collective to a Tensor of any dtype, or to an array."""
     args = (tensor, function, adjoint)
     return tape.apply(_collective, args) if isinstance(tensor, Tensor) else _collective(*args)
 
 
 def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Group = None) -> Tensor:
-    """The sum, or the mean, of all ranks' tensors, on every rank. The backward pass reduces the gradients of all ranks'
-    results the same way. Raises RuntimeError for another ``op``."""
+    """The sum or mean of the tensors on all ranks. The backward pass reduces the gradients of the results on all ranks
+    in the same way. Raises RuntimeError for any other ``op``."""
     if op not in (ReduceOp.SUM, ReduceOp.AVG):
         raise RuntimeError(f"all_reduce has no gradient with {op.name}: use SUM or AVG")
     g = the_group(group)
@@ -49,7 +49,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = SUM, group: Group = None) -> Tenso
 
 
 def all_gather(tensor: Tensor, group: Group = None) -> tuple[Tensor, ...]:
-    """The tensors of all ranks. The backward pass sums the gradients of all ranks' copies of this rank's tensor."""
+    """The tensors of all ranks. The backward pass sums the gradients of this rank's tensor over all ranks."""
     g = the_group(group)
 
     def gathered(x: Tensor) -> Tensor:

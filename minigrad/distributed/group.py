@@ -1,4 +1,4 @@
-"""Process groups: the ranks that work together, and the backend that carries their arrays."""
+"""Process groups: ranks that work together, and the backend that transfers their arrays."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ += ["is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_
 __all__ += ["new_group", "reduce_op"]
 default_pg_timeout = timedelta(minutes=30)
 OF_FIRST = "_of_first_rank"  # an attribute of errors that rank 0 has sent to all
-GRACE = 1.0  # seconds for rank 0 to show an error common to all ranks, and for the others to finish
+GRACE = 1.0  # seconds for rank 0 to show an error common to all ranks and for the others to finish
 BACKENDS = ("mpi", "gloo", "nccl")
 
 
 class ReduceOp(Enum):
-    """How a reduction combines the ranks' elements. AVG is SUM divided by the number of ranks."""
+    """How a reduction combines elements across ranks. AVG is SUM divided by the number of ranks."""
 
     SUM = "sum"
     AVG = "avg"
@@ -48,8 +48,7 @@ ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
 
 
 class Backend(str):
-    """A backend's name in lower case: "mpi", "gloo" (which is MPI here), or "nccl". Raises ValueError if it is
-    unknown."""
+    """A backend name in lower case: "mpi", "gloo" (implemented by MPI here) or "nccl". Raises ValueError if unknown."""
 
     def __new__(cls, name: str) -> Backend:
         if not isinstance(name, str):
@@ -61,34 +60,34 @@ class Backend(str):
 
 
 class ProcessGroup:
-    """An ordered list of ranks of the world. Each also has a number within the group; ``number`` is this process's.
-    ``comm`` is their MPI communicator, None in a world of one. A call times out after ``seconds``."""
+    """An ordered list of global ranks, each of which also has a group rank. ``number``: the group rank of this process.
+    ``comm``: the MPI communicator, None in a world of one. ``seconds``: the timeout of calls."""
 
     def __init__(self, ranks: Sequence[int], number: int, backend: str, comm: Any, seconds: float) -> None:
         self.ranks, self.number, self.backend, self.comm, self.seconds = list(ranks), number, backend, comm, seconds
         self._cpu: Any = mpi.Alone() if comm is None else mpi.Mpi(comm)
         self._gpu: Any = None
-        self._pending: list[Work] = []  # kept even if the program drops them
+        self._pending: list[Work] = []  # kept even if the program discards them
         self.compares = comm is not None and os.environ.get("TORCH_DISTRIBUTED_DEBUG", "").upper() == "DETAIL"
 
     def rank(self) -> int:
-        """The number of this process in the group."""
+        """The group rank of this process."""
         return self.number
 
     def size(self) -> int:
-        """How many ranks there are."""
+        """The number of ranks in the group."""
         return len(self.ranks)
 
     def name(self) -> str:
-        """The backend."""
+        """The name of the backend."""
         return self.backend
 
     def on_gpu(self, array: Any) -> bool:
-        """Whether NCCL carries an array."""
+        """Whether NCCL transfers an array."""
         return "nccl" in self.backend and xp(array).__name__ != "numpy"
 
     def carrier(self, array: Any) -> Any:
-        """The transport of an array: NCCL on a GPU, if the group has that backend; else MPI, through CPU memory."""
+        """The transport for an array: NCCL on a GPU, if the group has that backend, else MPI through CPU memory."""
         if not self.on_gpu(array):
             return self._cpu
         if self._gpu is None:
@@ -98,7 +97,7 @@ class ProcessGroup:
         return self._gpu
 
     def begin(self, work: Work, async_op: bool, timeout: timedelta | None = None) -> Work | None:
-        """Wait for a running call; with ``async_op`` return its handle, and keep it until the call has finished."""
+        """Wait for a running call or, with ``async_op``, return its handle, and keep it until the call has finished."""
         if async_op:
             self._pending = [other for other in self._pending if not other.is_completed()]
             self._pending.append(work)
@@ -116,18 +115,18 @@ class ProcessGroup:
             raise RuntimeError(f"the ranks made different calls. {'; '.join(parts)}")
 
     def number_of(self, rank: int) -> int:
-        """The number in the group of a rank of the world. Raises ValueError: it is not in the group."""
+        """The group rank of a global rank. Raises ValueError if it is not in the group."""
         if rank not in self.ranks:
             raise ValueError(f"rank {rank} is not in the group, whose ranks are {', '.join(map(str, self.ranks))}")
         return self.ranks.index(rank)
 
     def close(self) -> None:
-        """Free the communicators. Unless an error ends the program, first wait for the running calls."""
+        """Free the communicators. Unless an error is ending the program, first wait for running calls."""
         with suppress(RuntimeError):
             if sys.exc_info()[0] is None:
                 for work in self._pending:
                     work.wait()
-                if self is group.WORLD and self.comm is not None:  # MPICH may lose others' messages when it ends
+                if self is group.WORLD and self.comm is not None:  # MPICH may lose messages of other ranks when it ends
                     wait_for(self.comm.Ibarrier().Test, GRACE, "destroy_process_group")
         if self._gpu is not None:
             self._gpu.close()
@@ -140,7 +139,7 @@ class ProcessGroup:
 
 
 class group:
-    """The group of all ranks, as ``group.WORLD``; None before ``init_process_group``."""
+    """A namespace for ``group.WORLD``, the group of all ranks, which is None before ``init_process_group``."""
 
     WORLD: ProcessGroup | None = None
     NON_GROUP_MEMBER: ClassVar[int] = -100
@@ -164,21 +163,21 @@ def init_process_group(
 ) -> None:
     """Connect to the other ranks. Every rank must call it.
 
-    An MPI launcher has started them: ``python -m minigrad.run``, mpiexec, or Slurm's srun with PMIx or PMI-2. Without
-    a launcher, the world is only this process, and nothing needs to be installed. The ranks on a machine divide its
-    kernel threads among themselves, unless MINIGRAD_NUM_THREADS or OMP_NUM_THREADS is set.
+    An MPI launcher starts the ranks: ``python -m minigrad.run``, mpiexec, or Slurm's srun with PMIx or PMI-2. Without a
+    launcher, the world is only this process, and MPI is not required. The ranks on a machine divide its kernel threads
+    among themselves, unless MINIGRAD_NUM_THREADS or OMP_NUM_THREADS is set.
 
     Args:
-        backend: "mpi"; "gloo", which is MPI here; or "nccl", which carries tensors on GPUs and leaves the rest to MPI.
+        backend: "mpi", "gloo" (implemented by MPI here), or "nccl", which transfers GPU tensors and uses MPI otherwise.
             None means "gloo" and, on GPUs, "nccl", like PyTorch's "cpu:gloo,cuda:nccl".
-        init_method: "env://", "tcp://..." or "file://..."; has no effect, as MPI has connected the ranks.
+        init_method: "env://", "tcp://..." or "file://..."; ignored, as MPI connects the ranks.
         timeout: how long a call waits for the other ranks; 30 minutes by default.
-        world_size, rank: -1 takes them from the launcher, with which they must agree.
+        world_size, rank: must agree with the launcher; -1 means as set by the launcher.
         store, pg_options: must not be passed.
-        group_name, device_id: have no effect.
+        group_name, device_id: ignored.
 
-    Raises ImportError if mpi4py or an MPI is missing, in a world of several ranks; ValueError if it is called twice, or
-    the arguments contradict the launcher; RuntimeError if MPI has not started that many ranks.
+    Raises ImportError if mpi4py or MPI is missing in a world of several ranks; ValueError if it is called twice, or the
+    arguments contradict the launcher; RuntimeError if MPI has not started that many ranks.
     """
     if group.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")
@@ -200,7 +199,7 @@ def init_process_group(
 
 
 def _checked(backend: str | None) -> str:
-    """The backend in lower case. Raises ValueError if it is unknown."""
+    """The backend name in lower case. Raises ValueError if it is unknown."""
     name = "cpu:gloo,cuda:nccl" if backend is None else str(backend).lower()
     for part in name.split(","):
         if part.rpartition(":")[2] not in BACKENDS:
@@ -210,11 +209,11 @@ def _checked(backend: str | None) -> str:
 
 @cache
 def _watch() -> None:
-    """From now on, an error that ends this process also ends the other ranks. Forked processes are not ranks."""
+    """Make any error that ends this process also end the other ranks. Forked processes are not ranks."""
     before, rank = sys.excepthook, launch.find_place().rank
 
     def failed(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-        if is_of_first(error):  # rank 0 shows it, and ends all ranks
+        if is_of_first(error):  # rank 0 shows it and ends all ranks
             time.sleep(GRACE)
         else:
             print(f"minigrad: rank {rank} failed with an error:", file=sys.stderr)
@@ -232,7 +231,7 @@ def _watch() -> None:
 
 
 def is_of_first(error: BaseException) -> bool:
-    """Whether this rank received the error from rank 0."""
+    """Whether this rank has received the error from rank 0."""
     return hasattr(error, OF_FIRST)
 
 
@@ -246,8 +245,8 @@ def report(error: BaseException) -> None:
 
 
 def all_end(error: BaseException) -> bool:
-    """Whether all ranks end with this error; each has ``GRACE`` seconds to reach this call. If so, rank 0 can show it,
-    and ``report`` need not end waiting ranks."""
+    """Whether all ranks end with this error. Each has ``GRACE`` seconds to reach this call. If all do, rank 0 can show
+    the error, and ``report`` need not end waiting ranks."""
     comm: Any = the_group().comm
     try:
         wait_for(comm.Ibarrier().Test, GRACE, "all_end")
@@ -257,7 +256,7 @@ def all_end(error: BaseException) -> bool:
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """Close all groups, or one group from ``new_group``. Raises AssertionError before ``init_process_group``."""
+    """Close all groups, or a single group from ``new_group``. Raises AssertionError before ``init_process_group``."""
     if GroupMember.WORLD is None:
         raise AssertionError("Process group cannot be None")
     ends = [group] if isinstance(group, ProcessGroup) and group is not GroupMember.WORLD else _groups[::-1]
@@ -269,7 +268,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
 
 
 def is_initialized() -> bool:
-    """Whether ``init_process_group`` was called."""
+    """Whether ``init_process_group`` has been called."""
     return group.WORLD is not None
 
 
@@ -286,7 +285,7 @@ def the_group(value: Any = None) -> ProcessGroup:
 
 
 def is_outside(value: Any) -> bool:
-    """Whether a value is the marker that ``new_group`` returns on ranks outside the group."""
+    """Whether a value is the marker returned by ``new_group`` on ranks outside the group."""
     return isinstance(value, int) and value == group.NON_GROUP_MEMBER
 
 
@@ -303,11 +302,11 @@ def new_group(
     """Create a group of some ranks. All ranks of the world must call it, in the same order.
 
     Args:
-        ranks: numbers in the world; None for all. timeout: see ``init_process_group``; None for the world's timeout.
-        backend: None for the world's backend. use_local_synchronization: only the members call this function.
-        pg_options, group_desc, device_id: have no effect. sort_ranks: False keeps the order of ``ranks``.
+        ranks: global ranks; None means all. timeout: see ``init_process_group``; None means the world's timeout.
+        backend: None means the world's backend. use_local_synchronization: only members call this function.
+        pg_options, group_desc, device_id: ignored. sort_ranks: False keeps the order of ``ranks``.
 
-    Returns ``GroupMember.NON_GROUP_MEMBER`` on ranks outside it. Raises ValueError if a rank is unknown or repeated.
+    Returns ``GroupMember.NON_GROUP_MEMBER`` on other ranks. Raises ValueError if a rank is unknown or repeated.
     """
     world = the_group()
     listed = list(world.ranks if ranks is None else ranks)
@@ -333,12 +332,12 @@ Group = ProcessGroup | int | None
 
 
 def get_rank(group: Group = None) -> int:
-    """The number of this process in a group; -1 if it is outside. Raises ValueError before ``init_process_group``."""
+    """This process's rank in a group; -1 if it is outside. Raises ValueError before ``init_process_group``."""
     return -1 if is_outside(group) else the_group(group).number
 
 
 def get_world_size(group: Group = None) -> int:
-    """How many ranks a group has; -1 if this process is outside. Raises the same errors as ``get_rank``."""
+    """The number of ranks in a group; -1 if this process is outside. Raises the same errors as ``get_rank``."""
     return -1 if is_outside(group) else the_group(group).size()
 
 
@@ -348,8 +347,8 @@ def get_backend(group: Group = None) -> Backend:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """The number of this process on its machine. Raises RuntimeError if the launcher does not set it and there is no
-    ``fallback_rank``."""
+    """This process's rank on its machine. Raises RuntimeError if the launcher does not set it, unless ``fallback_rank``
+    is given."""
     local_rank = os.environ.get("LOCAL_RANK") or launch.find_place().local_rank
     if local_rank is None and fallback_rank is None:
         raise RuntimeError("the launcher has not set the rank on this machine: set LOCAL_RANK")
@@ -357,12 +356,12 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def get_process_group_ranks(group: ProcessGroup | None = None) -> list[int]:
-    """The ranks of a group, by their numbers in the world."""
+    """The global ranks of a group."""
     return list(the_group(group).ranks)
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
-    """The number in the world of a group's rank. Raises ValueError if the group does not have that rank."""
+    """The global rank of a group rank. Raises ValueError if the group does not have that rank."""
     ranks = the_group(group).ranks
     if not 0 <= group_rank < len(ranks):
         raise ValueError(f"Group rank {group_rank} is not part of the group {ranks}")
@@ -370,25 +369,25 @@ def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
-    """The number in a group of a rank of the world. Raises ValueError if it is not in the group."""
+    """The group rank of a global rank. Raises ValueError if it is not in the group."""
     return the_group(group).number_of(global_rank)
 
 
 def is_available() -> bool:
-    """True."""
+    """Always True."""
     return True
 
 
 def is_mpi_available() -> bool:
-    """Whether mpi4py is installed; a world of several ranks needs it."""
+    """Whether mpi4py is installed; a world of several ranks requires it."""
     return mpi.is_available()
 
 
-is_gloo_available = is_mpi_available  # gloo is MPI here
+is_gloo_available = is_mpi_available  # gloo is implemented by MPI
 
 
 def is_nccl_available() -> bool:
-    """Whether CuPy and its NCCL are installed."""
+    """Whether CuPy and NCCL are installed."""
     from ..backend import cuda
 
     return cuda.has_nccl()
@@ -401,5 +400,5 @@ def is_backend_available(backend: str) -> bool:
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether torchrun or ``minigrad.run`` has started this process."""
+    """Whether this process was started by torchrun or ``minigrad.run``."""
     return "TORCHELASTIC_RUN_ID" in os.environ

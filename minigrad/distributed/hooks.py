@@ -1,6 +1,6 @@
-"""Communication hooks of DistributedDataParallel: how to combine the ranks' gradients (``register_comm_hook``). A hook
-receives the state that it was registered with (a group, or None for all ranks) and a bucket of gradients. It returns a
-future of their mean (``torch.distributed.algorithms.ddp_comm_hooks.default_hooks``)."""
+"""Communication hooks of DistributedDataParallel: how to combine gradients across ranks (``register_comm_hook``). A
+hook receives the state with which it was registered (a group, or None for all ranks) and a gradient bucket. It returns
+a future of the mean (``torch.distributed.algorithms.ddp_comm_hooks.default_hooks``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Hook = Callable[[Any, Any], Future[Tensor]]
 
 
 def _mean(dtype: DType | None, what: str) -> Hook:
-    """A hook that averages gradients, rounded to a dtype. It divides before adding, as float16 has a narrow range."""
+    """A hook that averages gradients rounded to a dtype. It divides before adding, as float16 has a narrow range."""
 
     def hook(process_group: Any, bucket: Any) -> Future[Tensor]:
         whole, g = bucket.buffer(), the_group(process_group)

@@ -1,10 +1,10 @@
-"""Ranks on this machine: mpiexec starts them, and each gets torchrun's environment variables.
+"""Ranks on this machine, started by mpiexec with torchrun's environment variables.
 
     python -m minigrad.run [-n RANKS] program.py [ARGUMENTS]
     python -m minigrad.run [-n RANKS] -m module [ARGUMENTS]
 
 If a rank raises, calls ``sys.exit`` with an error or is killed, mpiexec ends the others, which would otherwise hang. It
-passes Ctrl-C and SIGTERM to all ranks. ``find_place`` reads these variables and those of mpiexec, srun and torchrun.
+passes Ctrl-C and SIGTERM to all ranks. ``find_place`` reads the environment variables of mpiexec, srun and torchrun.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from minigrad.backend.extras import how_to_install  # absolute: with ``-m`` this file is minigrad.run
+from minigrad.backend.extras import how_to_install  # absolute, because with ``-m`` this file is minigrad.run
 
 TERMINAL = "MINIGRAD_TERMINAL"  # set if standard error goes to a terminal through mpiexec's pipe
 # Rank, size, rank and size on this machine. An MPI launcher's variables take precedence over torchrun's.
@@ -31,7 +31,7 @@ TORCHRUN_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 
 
 class Place(NamedTuple):
-    """Process ``rank`` of ``size``; also its rank and size on this machine, if the launcher sets them."""
+    """A process's ``rank`` and the world ``size``, then those on this machine if the launcher sets them."""
 
     rank: int = 0
     size: int = 1
@@ -40,8 +40,8 @@ class Place(NamedTuple):
 
 
 def find_place(rank: int = -1, size: int = -1, environment: Mapping[str, str] = os.environ) -> Place:
-    """The place of this process, from the arguments or, for -1, the environment. Raises ValueError if a variable is not
-    a number, the arguments contradict mpiexec, or the rank is out of range."""
+    """The place of this process, from the arguments or, where they are -1, the environment. Raises ValueError if a
+    variable is not a number, the arguments contradict mpiexec, or the rank is out of range."""
     there = Place()
     for names in (*MPI_VARIABLES, TORCHRUN_VARIABLES):
         if (any if names is TORCHRUN_VARIABLES else all)(environment.get(name) for name in names[:2]):
@@ -64,7 +64,7 @@ def find_place(rank: int = -1, size: int = -1, environment: Mapping[str, str] = 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command, by default with the process's arguments. Returns only if the command cannot start."""
+    """Run the command, by default with the arguments of this process. Returns only if the command cannot start."""
     p = argparse.ArgumentParser(
         prog="python -m minigrad.run",
         description="Run a program as several ranks on this machine, with mpiexec.",
@@ -90,12 +90,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def cores() -> int:
-    """The CPUs that this process may use."""
+    """The number of CPUs that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def command(words: Sequence[str], ranks: int) -> list[str]:
-    """The command line that starts a program as that many ranks. Raises ImportError if mpiexec is missing."""
+    """The command line that starts a program with this many ranks. Raises ImportError if mpiexec is missing."""
     own = Path(sys.prefix) / "bin" / "mpiexec"
     mpiexec = str(own) if own.exists() else shutil.which("mpiexec")
     if mpiexec is None:
@@ -111,7 +111,7 @@ def command(words: Sequence[str], ranks: int) -> list[str]:
 
 
 def start(words: Sequence[str], ranks: int) -> NoReturn:
-    """Replace this process with mpiexec, which starts that many ranks. Raises ImportError if mpiexec is missing."""
+    """Replace this process with mpiexec, which starts this many ranks. Raises ImportError if mpiexec is missing."""
     program, *arguments = command(words, ranks)
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:

@@ -17,7 +17,7 @@ MOST_TAG = 2**20
 
 
 def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> Work | None:
-    """Begin to send a tensor to another rank, which receives it under the same ``tag``. Raises ValueError if the rank
+    """Begin to send a tensor to another rank, which receives it with the same ``tag``. Raises ValueError if the rank
     does not exist or is this one, TypeError if this is not a tensor."""
     if (g := inside(group, "isend", tensor)) is None:
         return None
@@ -28,7 +28,7 @@ def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, g
 
 
 def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> Work | None:
-    """Begin to receive a tensor of this shape and dtype in place, from a rank; None for the first sender. Raises
+    """Begin to receive a tensor of this shape and dtype in place from a rank; None means the first sender. Raises
     ValueError if the rank does not exist or is this one, TypeError if this is not a tensor."""
     if (g := inside(group, "irecv", tensor)) is None:
         return None
@@ -42,14 +42,14 @@ def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, g
 
 
 def send(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> None:
-    """``isend``, then wait until the tensor may be changed again."""
+    """Call ``isend``, then wait until the tensor may be modified again."""
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
 
 
 def recv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> int:
-    """``irecv``, then wait. Returns the rank that sent; -1 on ranks outside the group."""
+    """Call ``irecv``, then wait. Returns the sender's rank; -1 on ranks outside the group."""
     work, g = irecv(tensor, src, group, tag, group_src), inside(group)
     if work is None or g is None:
         return -1
@@ -59,7 +59,7 @@ def recv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, gr
 
 
 def peer_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
-    """Another rank's number in the group; see ``root_of``. Raises ValueError if neither is given, or for this rank."""
+    """The group rank of another rank; see ``root_of``. Raises ValueError if no number is given, or for this rank."""
     peer = root_of(g, rank, number, what)
     if rank is None and number is None:
         raise ValueError(f"pass {what} or group_{what}")
@@ -90,7 +90,7 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
-    """Begin several messages. On GPUs, where messages run one after another, begin them all together. Raises
+    """Begin several messages. On GPUs, where messages run one after another, begin them all at once. Raises
     ValueError if the list is empty or has other elements."""
     if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ValueError("batch_isend_irecv takes a list of at least one P2POp")

@@ -1,5 +1,5 @@
-"""Array transfers between ranks on CPUs, by MPI through mpi4py. A world of one copies. Collectives are non-blocking, as
-MPI does not match a blocking call on one rank with a non-blocking one on another; they are just as fast."""
+"""Array transfers between ranks on CPUs over MPI, using mpi4py. In a world of one, arrays are copied. Collectives are
+non-blocking, as MPI does not match a blocking call on one rank with a non-blocking call on another; it is as fast."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_available() -> bool:
 
 @cache
 def load() -> Any:
-    """mpi4py's ``MPI``, which starts MPI when it is imported. Raises ImportError if mpi4py or an MPI is missing."""
+    """mpi4py's ``MPI`` module, which starts MPI on import. Raises ImportError if mpi4py or MPI is missing."""
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
@@ -35,8 +35,8 @@ def load() -> Any:
 
 
 def connect(place: Place) -> Any:
-    """Start MPI. Returns a communicator of all ranks. Raises ImportError if mpi4py or an MPI is missing, RuntimeError
-    if MPI's rank and size differ from the place."""
+    """Start MPI and return a communicator of all ranks. Raises ImportError if mpi4py or MPI is missing, RuntimeError if
+    MPI's rank and size differ from the place."""
     world = load().COMM_WORLD
     if (world.rank, world.size) != place[:2]:
         version = " ".join(load().Get_library_version().split(",")[0].split()[:3])
@@ -45,7 +45,7 @@ def connect(place: Place) -> Any:
             "ranks with python -m minigrad.run, or with that MPI's own mpiexec"
         )
     world.Barrier()
-    with suppress(OSError):  # MPICH's shared memory: all ranks have mapped it, and a killed job would leave the files
+    with suppress(OSError):  # MPICH's shared memory: all ranks have mapped it, and a killed job would leave files
         for line in Path("/proc/self/maps").read_text().splitlines():
             if "/dev/shm/mpich_shm_" in line and not line.endswith("(deleted)"):
                 Path(line.split(maxsplit=5)[-1]).unlink(missing_ok=True)
@@ -53,7 +53,7 @@ def connect(place: Place) -> Any:
 
 
 def threads_here(world: Any) -> int:
-    """The number of CPUs of this rank: the CPUs that its launcher has bound it to, or its share of the machine's."""
+    """The number of CPUs for this rank: those to which the launcher has bound it, or its share of the machine."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
     here = world.Split_type(load().COMM_TYPE_SHARED)
     everyone = here.allgather(cores)
@@ -71,7 +71,7 @@ class Mpi:
 
     def begin(self, call: str, out: Any, array: Any, op: str, root: int, sizes: Any) -> Any:
         """Begin a collective, which writes ``out`` and reads ``array``; in-place calls pass the same array twice.
-        Returns its request. ``sizes`` counts the elements that an all-to-all receives from and sends to each rank."""
+        Returns the request. ``sizes``: how many elements an all-to-all receives from and sends to each rank."""
         comm, reduction = self.comm, self.ops.get(op)
         starts: dict[str, Callable[[], Any]] = {
             "all_reduce": lambda: comm.Iallreduce(self.here, array, reduction),
@@ -91,7 +91,7 @@ class Mpi:
         return self.comm.Isend(array, to, tag)
 
     def receive(self, array: Any, source: int | None, tag: int) -> Request:
-        """Receive from one rank, or from any (None)."""
+        """Receive from one rank, or from any rank (None)."""
         return Received(self.comm.Irecv(array, load().ANY_SOURCE if source is None else source, tag))
 
 
@@ -102,14 +102,14 @@ class Received:
         self._request, self._status = request, load().Status()
 
     def Test(self) -> bool:
-        """Whether it has arrived; then ``source`` is the sender's number in the group."""
+        """Whether the message has arrived. If so, ``source`` is the sender's group rank."""
         is_there = bool(self._request.Test(self._status))
         self.source = int(self._status.Get_source()) if is_there else None
         return is_there
 
 
 class Alone:
-    """``Mpi`` in a world of one, with the methods of its communicator for objects."""
+    """``Mpi`` for a world of one, with the object methods of its communicator."""
 
     bcast = staticmethod(lambda value, root: value)
     allgather = staticmethod(lambda value: [copy.deepcopy(value)])

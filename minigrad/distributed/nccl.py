@@ -1,8 +1,8 @@
-"""Array transfers between GPUs, by NVIDIA's NCCL through CuPy. Each rank has one GPU. As in PyTorch, a group's ranks
-share a communicator, which also carries ``batch_isend_irecv``; each pair that sends single messages has another. Each
-communicator has a stream: an operation waits for the program's earlier work, and ``join`` makes its later work wait for
-the operation. NCCL runs the operations of one communicator one after another, two ranks wait for each other at their
-first message, and a send may block until it is received, so ranks that all send first must use a batch."""
+"""Array transfers between GPUs over NVIDIA's NCCL, using CuPy. Each rank has one GPU. As in PyTorch, the ranks of a
+group share a communicator, also used for ``batch_isend_irecv``; each pair that sends single messages has another. Each
+communicator has a stream. An operation waits for the program's earlier work, and ``join`` makes later work wait for the
+operation. NCCL runs the operations of one communicator one after another, two ranks wait for each other at their first
+message, and a send may block until it is received, so ranks that all send first must use a batch."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ..backend.extras import how_to_install
 
 DTYPES = ("int8", "uint8", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
 OPS = ("sum", "prod", "min", "max")
-ALL = -1  # instead of a peer
+ALL = -1  # used instead of a peer
 KEY_TAG = 2**20 + 2  # above the tags of messages
 Parts = Sequence[tuple[int, Any]]
-Start = Callable[[Any, int], None]  # puts a communicator's operations on a stream
+Start = Callable[[Any, int], None]  # puts operations of a communicator on a stream
 
 
 class Operation:
-    """An operation on a communicator's stream. ``source`` is the sender of a message."""
+    """An operation on a communicator's stream. ``source``: the sender of a message."""
 
     def __init__(self, cupy: Any, comm: Any, stream: Any, start: Start, name: str, source: int = ALL) -> None:
         self._cupy, self.comm, self.stream, self.start, self.name, self.source = cupy, comm, stream, start, name, source
-        self.over: Any = None  # an event after it on the stream
+        self.over: Any = None  # an event after the operation on the stream
 
     def Test(self) -> bool:
         """Whether the result has arrived. Raises RuntimeError if the connection is lost."""
@@ -43,17 +43,17 @@ class Operation:
     def _check(self) -> None:
         try:
             self.comm.check_async_error()
-        except (RuntimeError, KeyError) as error:  # CuPy has no names for NCCL's newest errors
+        except (RuntimeError, KeyError) as error:  # CuPy does not know NCCL's newest errors
             text = f"NCCL has lost a connection in {self.name} ({error}): look for the first error among all ranks"
             raise RuntimeError(text) from error
 
 
 class Nccl:
-    """Collectives and messages on GPUs; see ``mpi.Mpi``. It connects on the first call that needs it. ``comm`` is MPI's
-    communicator of the same ranks, None in a world of one. Raises ImportError if CuPy finds no NCCL."""
+    """Collectives and messages on GPUs; see ``mpi.Mpi``. Connects on the first call that requires it. ``comm``: the MPI
+    communicator of the same ranks, None in a world of one. Raises ImportError if CuPy cannot find NCCL."""
 
     def __init__(self, cupy: Any, comm: Any) -> None:
-        self._nccl = import_module(f"{cupy.__name__}.cuda.nccl")  # CuPy does not import it by itself
+        self._nccl = import_module(f"{cupy.__name__}.cuda.nccl")  # CuPy does not import it automatically
         if not self._nccl.available:
             install = how_to_install("nvidia-nccl-cu12")
             what = "CuPy cannot find NCCL, which transfers tensors between GPUs (nvidia-nccl-cu13 for CUDA 13)"
@@ -61,12 +61,12 @@ class Nccl:
         self._cupy, self._mpi = cupy, comm
         self.rank: int = 0 if comm is None else comm.rank
         self.size: int = 1 if comm is None else comm.size
-        self._device: int | None = None  # of the first array
+        self._device: int | None = None  # the device of the first array
         self._channels: dict[int, tuple[Any, Any]] = {}  # communicators and streams, by peer
         self._batch: list[Operation] | None = None
 
     def begin(self, call: str, out: Any, array: Any, op: str, root: int, sizes: Any) -> Operation:
-        """Begin a collective; see ``Mpi``. Raises RuntimeError if NCCL lacks this reduction for this dtype."""
+        """Begin a collective; see ``Mpi``. Raises RuntimeError if NCCL does not support the reduction or dtype."""
         tensor = array if call.endswith("gather") else out
         count, kind = self._moved(tensor)
         number = self._reduction(tensor, op) if op else 0
@@ -83,7 +83,7 @@ class Nccl:
         return self._run(call, starts[call], tensor)
 
     def _parts(self, array: Any, sizes: Sequence[int] | None = None) -> list[tuple[int, Any]]:
-        """The ranks' parts of an array, by default of equal size; empty for None."""
+        """The parts of an array for each rank, by default of equal size; empty for None."""
         if array is None:
             return []
         n = sizes or [array.size // self.size] * self.size
@@ -101,7 +101,7 @@ class Nccl:
         return self._run("recv", lambda c, s: self._exchange(c, s, [], [(peer, array)]), array, source)
 
     def _number(self, peer: int) -> int:
-        """The other rank's number in the communicator: the group's in a batch, else the pair's."""
+        """The other rank's number in the communicator, which is the group's in a batch, else the pair's."""
         return int(peer > self.rank) if self._batch is None else peer
 
     def _exchange(self, comm: Any, stream: int, sends: Parts, receives: Parts) -> None:
@@ -138,14 +138,14 @@ class Nccl:
         try:
             for operation in operations:
                 operation.start(operation.comm, operation.stream.ptr)
-        finally:  # an open group would swallow the calls that follow
+        finally:  # an open group would swallow later calls
             self._nccl.groupEnd()
         for operation in operations:
             operation.over = event(operation.stream)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """A context: its operations begin together at its end."""
+        """A context whose operations begin together at its end."""
         outer, self._batch = self._batch, [] if self._batch is None else self._batch
         try:
             yield
@@ -155,7 +155,7 @@ class Nccl:
             self._batch = outer
 
     def _connect(self, peer: int) -> Any:
-        """A communicator of all ranks, or of two: the first of them creates NCCL's unique id."""
+        """A communicator of all ranks or of two. The first of these ranks creates NCCL's unique id."""
         rank, size = (self.rank, self.size) if peer == ALL else (int(self.rank > peer), 2)
         key = np.zeros(128, np.uint8)
         if rank == 0:  # CuPy returns bytes; before version 14, numbers from -128 to 127
@@ -170,13 +170,13 @@ class Nccl:
             return self._nccl.NcclCommunicator(size, tuple(key.view(np.int8).tolist()), rank)
 
     def close(self) -> None:
-        """Close all connections. Operations that still run are aborted."""
-        for _, (comm, stream) in sorted(self._channels.items()):  # the same order on all ranks: NCCL may wait for them
+        """Close all connections. Operations that are still running are aborted."""
+        for _, (comm, stream) in sorted(self._channels.items()):  # in the same order on all ranks: NCCL may wait
             (comm.destroy if stream.done else comm.abort)()
         self._channels = {}
 
     def _moved(self, array: Any) -> tuple[int, int]:
-        """The number of elements, in a dtype that NCCL supports, and that dtype's number."""
+        """The number of elements in a dtype that NCCL supports, and NCCL's number for that dtype."""
         kind = array.dtype
         if kind.kind == "c":
             return array.size * 2, getattr(self._nccl, f"NCCL_FLOAT{kind.itemsize * 4}")
@@ -185,7 +185,7 @@ class Nccl:
         return array.nbytes, self._nccl.NCCL_UINT8
 
     def _reduction(self, array: Any, op: str) -> int:
-        """The number of a reduction. Raises RuntimeError if NCCL does not support it."""
+        """NCCL's number for a reduction. Raises RuntimeError if NCCL does not support it."""
         kind = array.dtype
         if op not in OPS or not (kind.name in DTYPES or (kind.kind == "c" and op == "sum")):
             text = f"NCCL does not support {op!r} of {kind.name}"

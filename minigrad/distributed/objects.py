@@ -1,4 +1,4 @@
-"""Collectives of Python objects, sent as pickles: only for ranks that trust each other, such as those of one job."""
+"""Collectives of Python objects, sent as pickles. Use them only if ranks trust each other, as in a single job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def _together(g: ProcessGroup) -> Any:
-    """The communicator, once all ranks have arrived: MPI's calls for objects would busy-wait for them."""
+    """The communicator, returned once all ranks have arrived, as MPI's object calls would busy-wait for them."""
     barrier(g)
     return mpi.Alone if g.comm is None else g.comm
 
@@ -23,8 +23,8 @@ def _together(g: ProcessGroup) -> Any:
 def broadcast_object_list(
     object_list: list[Any], src: Rank = None, group: Group = None, device: Any = None, group_src: Rank = None
 ) -> None:
-    """Give all ranks the objects of rank ``src``, in place. ``device`` has no effect. Raises RuntimeError if the ranks'
-    lists have different lengths."""
+    """Give all ranks the objects of rank ``src``, in place. ``device`` is ignored. Raises RuntimeError if the list
+    lengths differ between ranks."""
     if (g := inside(group)) is None:
         return
     root = root_of(g, src, group_src, "src")
@@ -35,7 +35,7 @@ def broadcast_object_list(
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
-    """Store the object of rank r as the list's r-th element, on all ranks. Raises ValueError if the list and the group
+    """Store the object of rank r as the r-th list element on all ranks. Raises ValueError if the list and the group
     differ in length."""
     if (g := inside(group)) is not None:
         _check(object_list, g, "object_list")
@@ -45,8 +45,8 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> 
 def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: Rank = None, group: Group = None, group_dst: Rank = None
 ) -> None:
-    """``all_gather_object`` only on rank ``dst``; the others pass no list. Raises ValueError if the list and the group
-    differ in length."""
+    """``all_gather_object`` to rank ``dst`` only. Other ranks do not pass a list. Raises ValueError if the list and the
+    group differ in length."""
     if (g := inside(group)) is None:
         return
     root = root_of(g, dst, group_dst, "dst")
@@ -58,7 +58,7 @@ def gather_object(
 
 
 def of_first(make: Callable[[], T], group: Group = None) -> T:
-    """Call a function only on rank 0. All ranks get its result or its exception."""
+    """Call a function only on rank 0. All ranks receive its result or exception."""
     g = the_group(group)
     if g.number != 0:
         value, error = pickle.loads(_together(g).bcast(None, 0))

@@ -1,4 +1,4 @@
-"""``torch.multiprocessing.spawn``: call a function in several numbered processes, through mpiexec."""
+"""``torch.multiprocessing.spawn``: call a function in several numbered processes using mpiexec."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ START = "import sys; sys.path[:] = {0!r}; from minigrad.distributed.spawn import
 
 
 class ProcessException(Exception):
-    """A process has failed. ``error_index`` is its number, -1 if unknown; ``exit_code`` is mpiexec's."""
+    """A process has failed. ``error_index``: its number, -1 if unknown. ``exit_code``: that of mpiexec."""
 
     def __init__(self, msg: str, error_index: int, exit_code: int) -> None:
         super().__init__(msg)
@@ -35,14 +35,14 @@ class ProcessExitedException(ProcessException):
 
 
 class ProcessContext:
-    """The processes, for ``join=False``."""
+    """The processes started with ``join=False``."""
 
     def __init__(self, words: list[str], folder: tempfile.TemporaryDirectory[str]) -> None:
         self._process, self._folder = subprocess.Popen(words), folder
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait until all have ended or one has failed; then mpiexec ends the others. Returns False on a timeout.
-        ``grace_period`` has no effect. Raises ProcessRaisedException or ProcessExitedException if one has failed."""
+        """Wait until all have ended, or one has failed and mpiexec has ended the others. Returns False on a timeout.
+        ``grace_period`` is ignored. Raises ProcessRaisedException or ProcessExitedException on a failure."""
         try:
             code = self._process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -71,14 +71,14 @@ def spawn(
 ) -> ProcessContext | None:
     """Call ``fn(number, *args)`` in ``nprocs`` processes, which may then call ``init_process_group``.
 
-    Each process imports the program, which therefore needs ``if __name__ == "__main__":``; the function and its
-    arguments are pickled. With ``join`` wait until all have ended; otherwise return a ``ProcessContext``. ``daemon``
-    and ``start_method`` have no effect. Raises ProcessRaisedException or ProcessExitedException if a process has
-    failed, after ending the others; ImportError if mpiexec is missing.
+    Each process imports the program, which therefore needs ``if __name__ == "__main__":``. The function and its
+    arguments are pickled. With ``join``, wait until all have ended; otherwise, return a ``ProcessContext``. ``daemon``
+    and ``start_method`` are ignored. Raises ProcessRaisedException or ProcessExitedException if a process has failed,
+    after ending the others; ImportError if mpiexec is missing.
     """
     folder = tempfile.TemporaryDirectory(prefix="minigrad-")
     prepared = python_spawn.get_preparation_data("rank")
-    prepared.pop("authkey", None)  # it may not be pickled
+    prepared.pop("authkey", None)  # it cannot be pickled
     (Path(folder.name) / "call").write_bytes(pickle.dumps(prepared) + pickle.dumps((fn, args)))
     words = [sys.executable, "-c", START.format(sys.path, folder.name)]
     context = ProcessContext(launch.command(words, nprocs), folder)

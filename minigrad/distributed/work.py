@@ -1,4 +1,4 @@
-"""Handles of running calls, which ``async_op=True`` returns, and futures (``torch.futures``)."""
+"""Handles of running calls, returned with ``async_op=True``, and futures (``torch.futures``)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 S = TypeVar("S")
 LOOKS = 64  # polls before the clock is read
-EAGER = 1.0  # seconds in which a waiting rank polls without a pause
+EAGER = 1.0  # seconds for which a waiting rank polls without pausing
 NAP = 0.0005  # seconds between later polls
 ABANDONED: list[Request] = []  # after an error or timeout, MPI may still write to their arrays
 give_way: Callable[[], Any] = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
 class Request(Protocol):
-    """A transfer that has begun: mpi4py's, or one with the same method."""
+    """A transfer in progress: an mpi4py request, or an object with the same method."""
 
     def Test(self) -> bool:
-        """Whether it is complete; the call also makes progress."""
+        """Whether the transfer is complete. Calling this also makes progress."""
 
 
 class Done:
@@ -48,14 +48,14 @@ def wait_for(test: Callable[[], bool], seconds: float, name: str) -> None:
 
 
 class Future(futures.Future[T]):
-    """Python's future under PyTorch's names. Its value is set later, by ``set_result`` or ``set_exception``, from this
-    thread or another one. ``devices`` has no effect."""
+    """Python's future under PyTorch's names. The value is set later by ``set_result`` or ``set_exception``, from this
+    or another thread. ``devices`` is ignored."""
 
     def __init__(self, *, devices: Any = None) -> None:
         super().__init__()
 
     def wait(self) -> T:
-        """Wait for the value, and return it. Raises the error if the call failed."""
+        """Wait for the value and return it. Raises the error if the call failed."""
         return self.result()
 
     def value(self) -> T:
@@ -65,7 +65,7 @@ class Future(futures.Future[T]):
         return self.result()
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
-        """A future of the result of ``callback``, which is called with this one when it is complete."""
+        """A future for the result of ``callback``, which is called with this future once that is complete."""
         following: Future[S] = Future()
 
         def call(_: object) -> None:
@@ -79,7 +79,7 @@ class Future(futures.Future[T]):
 
 
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
-    """A future of these futures, which is complete when each of them has a value or an error."""
+    """A future for these futures, which completes when each of them has a value or an error."""
     together: Future[list[Future[Any]]] = Future()
     left = iter(range(len(futures))[::-1])  # an iterator, so that no two threads get the same step
 
@@ -95,8 +95,8 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 class Work:
-    """A group's call, which writes the tensors ``results``: the transfer ``request``, and then ``finish(name)``.
-    ``wait()`` ends it, after at most ``seconds``."""
+    """A group call, which writes the tensors ``results``. It runs the transfer ``request``, then ``finish(name)``.
+    ``wait()`` completes it within ``seconds``."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Work:
         self._over = False
 
     def _move(self, how: Callable[[], object]) -> bool:
-        """Check whether the arrays have arrived, or wait for them. Returns whether the call has finished."""
+        """Check whether the arrays have arrived, or wait for them. Returns True if the call has finished."""
         if not self._over:
             try:
                 if how() is False:
@@ -124,20 +124,20 @@ class Work:
         return True
 
     def is_completed(self) -> bool:
-        """Whether there is a result or an error; the call also makes progress."""
+        """Whether there is a result or an error. Calling this also makes progress."""
         return self._move(self.request.Test)
 
     def is_success(self) -> bool:
-        """Whether it is complete, without an error."""
+        """Whether the call completed without an error."""
         return self.is_completed() and self._error is None
 
     def exception(self) -> BaseException | None:
-        """The error, if there was one."""
+        """The error, if any."""
         return self._error
 
     def wait(self, timeout: timedelta | None = None) -> bool:
-        """Wait for the result, and return True. On a GPU, only the program's later work waits. Raises RuntimeError if
-        MPI or NCCL has failed, or after the timeout, by default the group's."""
+        """Wait for the result and return True. On a GPU, only the program's later work waits. Raises RuntimeError if
+        MPI or NCCL has failed, or after the timeout, by default that of the group."""
         seconds = self._seconds if timeout is None else timeout.total_seconds()
         self._move(lambda: self._join(seconds))
         if self._error is not None:
@@ -145,7 +145,7 @@ class Work:
         return True
 
     def _join(self, seconds: float) -> None:
-        join = getattr(self.request, "join", None)  # NCCL's operations have it
+        join = getattr(self.request, "join", None)  # NCCL operations have it
         try:
             wait_for(self.request.Test, seconds, self.name) if join is None else join()
         except RuntimeError:
@@ -153,13 +153,13 @@ class Work:
             raise
 
     def result(self) -> Any:
-        """Wait, and return None: the results are in the call's tensors."""
+        """Wait and return None, as the results are in the tensors of the call."""
         self.wait()
 
     synchronize = wait
 
     def get_future(self) -> Future[list[Tensor]]:
-        """Wait, and return a future of ``results`` or of the call's error."""
+        """Wait and return a future with ``results`` or the error of the call."""
         future: Future[list[Tensor]] = Future()
         try:
             self.wait()

@@ -16,7 +16,7 @@ from .recurrent import *
 from .shaping import *
 from .transformer import *
 
-if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
+if TYPE_CHECKING:  # PyTorch's other names are in ``compat``
     from ..compat.adaptive import *
     from ..compat.lazy import *
     from ..compat.nn.containers import *

@@ -88,8 +88,8 @@ class Softsign(FunctionLayer, function=F.softsign): ...
 
 
 class PReLU(Layer):
-    """x for x > 0, else weight · x (He et al. 2015). ``num_parameters``: 1, or the length C of axis 1: (N, C, ...).
-    ``init``: the initial value of ``weight``, (num_parameters)."""
+    """x for x > 0, else weight · x (He et al. 2015). ``num_parameters``: 1, or the length C of axis 1 in (N, C, ...).
+    ``init``: the initial value of ``weight``, which has shape (num_parameters)."""
 
     _repr_fields = ("num_parameters",)
     weight: Parameter
@@ -155,7 +155,7 @@ class Softmin(_AlongAxis, function=F.softmin): ...
 
 
 class Softmax2d(Module):
-    """softmax over the channels: (N, C, H, W) or (C, H, W). Raises ValueError: the input has neither 3 nor 4 axes."""
+    """softmax over the channels: (N, C, H, W) or (C, H, W). Raises ValueError for other numbers of axes."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.array.ndim not in (3, 4):
@@ -174,7 +174,7 @@ class _DropoutNd(FunctionLayer, fields=True):
 
 class Dropout(_DropoutNd, function=F.dropout):
     """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
-    2014). Raises ValueError: ``p`` is not a probability.
+    2014). Raises ValueError if ``p`` is not a probability.
 
     >>> _ = mg.manual_seed(0)
     >>> sorted(set(nn.Dropout(0.5)(mg.ones(100)).tolist()))
@@ -199,7 +199,7 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """``AlphaDropout`` of whole channels: (N, C, ...)."""
+    """``AlphaDropout`` applied to whole channels: (N, C, ...)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.feature_alpha_dropout(input, self.p, self.training)

@@ -1,6 +1,6 @@
 """Multi-head attention.
 
-Shape letters: B batch, H heads, T and S target and source length, D model width, Dh width of a head.
+Shape letters: B batch, H heads, T and S target and source length, D model width, Dh head width.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ __all__ = ["MultiheadAttention"]
 
 class MultiheadAttention(Module):
     """Attention with several heads in parallel (Vaswani et al. 2017, section 3.2.2): concat(head₁, ..., headH) Woᵀ +
-    bo, where headᵢ = softmax(qᵢ kᵢᵀ / √Dh + mask) vᵢ and q, k, v are projections of the inputs. A query that may attend
-    to nothing gets zeros from its heads, where PyTorch returns NaN with ``need_weights``.
+    bo, where headᵢ = softmax(qᵢ kᵢᵀ / √Dh + mask) vᵢ and q, k, v are projections of the inputs. If a query may not
+    attend to any key, its heads return zeros; PyTorch returns NaN with ``need_weights``.
 
     Args:
-        embed_dim: D, a multiple of ``num_heads``. num_heads: H. kdim, vdim: widths of key and value, D if None.
-        dropout: probability for the attention weights, in training. bias: whether the projections have one.
+        embed_dim: D, a multiple of ``num_heads``. num_heads: H. kdim, vdim: the key and value widths, D if None.
+        dropout: probability for the attention weights, in training. bias: whether the projections have a bias.
         add_bias_kv: append a learned key and value. add_zero_attn: append a key and value of zeros.
         batch_first: inputs are (B, T, D) instead of (T, B, D).
 
-    Raises ValueError, AssertionError: ``num_heads`` does not divide ``embed_dim``.
+    Raises ValueError or AssertionError if ``num_heads`` does not divide ``embed_dim``.
 
     >>> x = mg.zeros(2, 5, 8)
     >>> out, weights = nn.MultiheadAttention(8, 2, batch_first=True)(x, x, x)
@@ -96,19 +96,19 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Attend from ``query`` to ``key``, and average ``value``.
+        """Attend from ``query`` to ``key``, and return weighted averages of ``value``.
 
         Args:
             query: (B, T, D) if batch_first, (T, B, D) if not, (T, D) without a batch.
-            key, value: the same with S for T, and widths kdim and vdim.
-            key_padding_mask: (B, S): True masks the key out; numbers are added to the scores.
-            need_weights: also return the weights, averaged over the heads if ``average_attn_weights``; without
-                them, attention is one fused op and runs faster.
-            attn_mask: (T, S) or (B H, T, S): True masks the pair out; numbers are added to the scores.
-            is_causal: query i attends to the keys up to i; ``attn_mask``, if any, must be that mask.
+            key, value: like ``query``, with length S and widths kdim and vdim.
+            key_padding_mask: (B, S): True masks out the key; numbers are added to the scores.
+            need_weights: also return the weights, averaged over the heads if ``average_attn_weights``. If False,
+                attention is a single fused op and runs faster.
+            attn_mask: (T, S) or (B H, T, S): True masks out the pair; numbers are added to the scores.
+            is_causal: query i attends to the keys up to i; ``attn_mask``, if given, must be the causal mask.
 
         Returns the result, shaped like the query, and the weights after dropout: (B, T, S), or (B, H, T, S) per head,
-        without B for inputs without a batch; None without ``need_weights``. Raises AssertionError, RuntimeError."""
+        or None unless ``need_weights``. B is absent for unbatched inputs. Raises AssertionError, RuntimeError."""
         inputs = (query, key, value, self.embed_dim, self.num_heads)
         projections = (self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn)
         output = (self.dropout, self.out_proj.weight, self.out_proj.bias, self.training)

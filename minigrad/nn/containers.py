@@ -1,4 +1,4 @@
-"""Containers: modules in a sequence, a list or a dict. ``compat/nn/containers.py`` has containers of parameters."""
+"""Containers that hold modules in a sequence, list or dict. Parameter containers are in ``compat/nn/containers.py``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Pairs = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
 
 class Identity(Module):
-    """Returns its input; the constructor's arguments are ignored."""
+    """Return the input; the constructor ignores its arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Identity(Module):
 
 
 class _List(Module):
-    """The base of Sequential, ModuleList and compat's ParameterList: a sequence of values that are attributes."""
+    """The base of Sequential, ModuleList and compat's ParameterList: a sequence of values stored as attributes."""
 
     def _names(self) -> list[str]:
         return list(self._modules)
@@ -64,12 +64,12 @@ class _List(Module):
         setattr(self, self._name(index), value)
 
     def append(self: L, value: Any) -> L:
-        """Add a value at the end."""
+        """Append a value."""
         self.add_module(str(len(self)), value)
         return self
 
     def extend(self: L, values: Iterable[Any]) -> L:
-        """Add values at the end."""
+        """Append several values."""
         for value in list(values):
             self.append(value)
         return self
@@ -79,7 +79,7 @@ class _List(Module):
 
 
 class _Modules(_List):
-    """The base of Sequential and ModuleList: the names are "0", "1", ... or chosen by the caller."""
+    """The base of Sequential and ModuleList: the names are "0", "1", ... or are chosen by the caller."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
@@ -94,20 +94,20 @@ class _Modules(_List):
         self._renew(module for name, module in self._modules.items() if name not in names)
 
     def insert(self, index: int, module: Any) -> Any:
-        """Put a module before position ``index``."""
+        """Insert a module before position ``index``."""
         modules = list(self)
         modules.insert(index, module)
         self._renew(modules)
 
     def pop(self, key: int | slice) -> Any:
-        """Remove and return the module at a position."""
+        """Remove the module at a position and return it."""
         module = self[key]
         del self[key]
         return module
 
 
 class Sequential(_Modules):
-    """Modules called one after another: ``Sequential(a, b)`` or ``Sequential(OrderedDict(first=a))``.
+    """Modules called in sequence: ``Sequential(a, b)`` or ``Sequential(OrderedDict(first=a))``.
 
     >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
     >>> model(mg.zeros(5, 3)).shape
@@ -124,7 +124,7 @@ class Sequential(_Modules):
         return type(self)(OrderedDict(entries))
 
     def insert(self, index: int, module: Any) -> Sequential:
-        """Insert a module before ``index``. Raises AssertionError: not a module; IndexError: out of range."""
+        """Insert a module before ``index``. Raises AssertionError if it is not one; IndexError if out of range."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
@@ -159,7 +159,7 @@ class Sequential(_Modules):
 
 
 class ModuleList(_Modules):
-    """A list that registers its modules. It has no forward: its owner calls them.
+    """A list that registers its modules. It has no ``forward``: the owner calls them.
 
     >>> layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
     >>> x = mg.zeros(2, 4)
@@ -178,7 +178,7 @@ class ModuleList(_Modules):
         return ModuleList([*self, *other])
 
     def _child_lines(self) -> list[str]:
-        """One line for a run of equal modules: "(0-11): 12 x Block(...)"."""
+        """One line for each run of equal modules: "(0-11): 12 x Block(...)"."""
         lines, first = [], 0
         for text, equal in groupby(map(repr, self)):
             count = len(list(equal))
@@ -219,7 +219,7 @@ class ModuleDict(_Dict):
 
     def __init__(self, modules: Pairs | None = None) -> None:
         super().__init__()
-        if modules is not None:  # a subclass may override ``update``
+        if modules is not None:  # a subclass may have overridden ``update``
             self.update(modules)
 
     def __getitem__(self, key: str) -> Any:

@@ -1,4 +1,4 @@
-"""Embedding tables, looked up by index or reduced per bag, and positional encodings (added vectors or rotations)."""
+"""Embedding tables, looked up by index or reduced per bag, and positional encodings (added or rotary)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ += ["SinusoidalPositionalEncoding"]
 
 
 class _Table(Layer):
-    """A weight (num_embeddings, embedding_dim), drawn from the standard normal distribution."""
+    """The base of embeddings: a standard normal weight, (num_embeddings, embedding_dim)."""
 
     _unnamed = 2
     _usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, *options: Any, **kwargs: Any) -> Self:
-        """A layer that shares the memory of a table (V, D) and is trainable unless ``freeze``."""
+        """A layer that shares memory with a table (V, D), trainable unless ``freeze``."""
         if embeddings.ndim != 2:
             raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, not {tuple(embeddings.shape)}")
         layer = cls(*embeddings.shape, *options, _weight=embeddings, **kwargs)
@@ -52,10 +52,10 @@ class _Table(Layer):
 
 
 class Embedding(_Table):
-    """A vector for each of V indices: (...) integers -> (..., embedding_dim).
+    """A table of V vectors, looked up by index: integers (...) -> (..., embedding_dim).
 
     Args:
-        num_embeddings: V. embedding_dim: the length of a vector.
+        num_embeddings: V. embedding_dim: the length of each vector.
         padding_idx: an index whose vector is initially zero and gets no gradient.
         max_norm, norm_type, scale_grad_by_freq, sparse: see ``functional.embedding``.
 
@@ -136,7 +136,7 @@ class EmbeddingBag(_Table):
         self._add_weight((num_embeddings, embedding_dim), padding_idx, _weight, device, dtype)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
-        """(B, L), or (M) with ``offsets`` (B), integers -> (B, embedding_dim)."""
+        """Integers (B, L), or (M) with ``offsets`` (B) -> (B, embedding_dim)."""
         names = ("max_norm", "norm_type", "scale_grad_by_freq", "mode", "include_last_offset", "padding_idx")
         options = {name: getattr(self, name) for name in names}
         return F.embedding_bag(input, self.weight, offsets, per_sample_weights=per_sample_weights, **options)
@@ -154,9 +154,9 @@ class _Positional(Layer):
 
 
 class _Added(_Positional):
-    """Adds position vectors, and applies dropout."""
+    """The base of encodings that add position vectors and apply dropout."""
 
-    _table: ClassVar[str]  # the attribute that holds the vectors, (max_len, D)
+    _table: ClassVar[str]  # the attribute with the vectors, (max_len, D)
     _repr_fields, _unnamed = ("d_model", "max_len", "batch_first"), 1
 
     def __init__(
@@ -174,7 +174,7 @@ class _Added(_Positional):
         self._add_table(device, dtype)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """(B, T, D) -> the same; ``offset`` is the first token's position (when keys and values are cached)."""
+        """(B, T, D) -> (B, T, D); ``offset``: the position of the first token (for cached keys and values)."""
         shape = tuple(x.shape)
         if len(shape) not in (2, 3) or shape[-1] != self.d_model:
             layout = "(B, T, D)" if self.batch_first else "(T, B, D)"
@@ -189,7 +189,7 @@ class _Added(_Positional):
 class SinusoidalPositionalEncoding(_Added):
     """x + PE, where PE(t, 2i) = sin(t / 10000^(2i/D)) and PE(t, 2i+1) = cos(t / 10000^(2i/D)) (Vaswani et al. 2017,
     section 3.5). It has no parameters and is not in the state dict. ``d_model``: D. ``max_len``: the number of
-    positions. ``dropout``: of the sum, in training. ``batch_first``: inputs are (B, T, D) instead of (T, B, D)."""
+    positions. ``dropout``: applied to the sum in training. ``batch_first``: inputs are (B, T, D), not (T, B, D)."""
 
     _table = "pe"
     pe: Tensor
@@ -200,7 +200,7 @@ class SinusoidalPositionalEncoding(_Added):
 
 
 class LearnedPositionalEncoding(_Added):
-    """x + a learned vector for each position, initially normal with deviation 0.02, as in GPT-2 and BERT."""
+    """x + a learned vector per position, initially normal with standard deviation 0.02 as in GPT-2 and BERT."""
 
     _table = "weight"
 
@@ -212,11 +212,11 @@ class LearnedPositionalEncoding(_Added):
 
 
 class RotaryPositionalEncoding(_Positional):
-    """RoPE (Su et al. 2021, arXiv 2104.09864, equation 15): rotates the pair of elements 2i and 2i+1 of a head's
-    query or key at position t by the angle t / base^(2i/Dh). The product of a query at t and a key at s then depends
-    only on t - s. It has no parameters and is not in the state dict. ``head_dim``: Dh, the width of a head.
-    ``max_len``: the number of positions. ``base``: the slowest pair completes a turn in about 2π · base positions.
-    Raises ValueError: the width is odd."""
+    """RoPE (Su et al. 2021, arXiv 2104.09864, equation 15): rotates elements 2i and 2i+1 of each query or key at
+    position t by the angle t / base^(2i/Dh). The product of a query at t and a key at s then depends only on t - s. It
+    has no parameters and is not in the state dict. ``head_dim``: Dh, the width of a head. ``max_len``: the number of
+    positions. ``base``: the slowest pair completes a turn in about 2π base positions. Raises ValueError if the width is
+    odd."""
 
     table: Tensor
 
@@ -232,8 +232,8 @@ class RotaryPositionalEncoding(_Positional):
         self.register_buffer("table", table, persistent=False)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Queries or keys (..., T, Dh) -> the same; ``offset`` is the first token's position. Raises RuntimeError: the
-        width is not Dh, or there are more positions than ``max_len``."""
+        """Queries or keys (..., T, Dh) -> (..., T, Dh); ``offset``: the position of the first token. Raises
+        RuntimeError if the width is not Dh, or there are more positions than ``max_len``."""
         if x.ndim < 2 or x.shape[-1] != self.head_dim:
             raise RuntimeError(f"{self._get_name()}: expected (..., T, {self.head_dim}), but got {tuple(x.shape)}")
         return apply(rotate, (x, self._rows(self.table, offset, x.shape[-2]), False))
@@ -243,7 +243,7 @@ class RotaryPositionalEncoding(_Positional):
 
 
 def sinusoids(max_len: int, d_model: int, dtype: Any = None) -> Tensor:
-    """The table PE (max_len, d_model), computed in float64. For an odd width it lacks the last cosine."""
+    """The table PE (max_len, d_model), computed in float64. For an odd width, the last cosine is missing."""
     angle = angles(max_len, d_model)
     pairs = stack([angle.sin(), angle.cos()], -1).flatten(1)  # (T, D/2, 2) -> (T, D)
     return F.pad(pairs, (0, d_model - pairs.shape[1])).to(dtype=dtype or "float32")

@@ -1,6 +1,6 @@
-"""Hooks: functions that a module calls before and after its forward, and when gradients flow through it.
+"""Hooks: functions that a module calls before and after ``forward``, and when gradients flow through it.
 
-Each module keeps its own hooks; the tables here contain the hooks for all modules (``register_module_…_hook``).
+Each module stores its own hooks. The tables here contain the hooks for all modules (``register_module_…_hook``).
 ``compat/backward_hooks.py`` calls the gradient hooks.
 """
 
@@ -19,18 +19,18 @@ Kwargs = dict[str, Any]
 
 
 class Hook(NamedTuple):
-    """A function to call around forward."""
+    """A function to call before or after ``forward``."""
 
     function: Callable[..., Any]
-    with_kwargs: bool = False  # whether it also takes the keyword arguments
-    always: bool = False  # whether it is also called if forward fails
+    with_kwargs: bool = False  # whether to pass the keyword arguments as well
+    always: bool = False  # whether to call it even if ``forward`` fails
 
     def __call__(self, module: Any, args: Args, kwargs: Kwargs, *result: Any) -> Any:
         arguments = (args, kwargs) if self.with_kwargs else (args,)
         return self.function(module, *arguments, *result)
 
     def replaced(self, replacement: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-        """The arguments of forward, after this hook has returned ``replacement``."""
+        """The arguments for ``forward`` after this hook has returned ``replacement``."""
         if replacement is None:
             return args, kwargs
         if not self.with_kwargs:
@@ -41,7 +41,7 @@ class Hook(NamedTuple):
 
 
 def entry(function: Callable[..., Any], with_kwargs: bool = False, always: bool = False) -> Any:
-    """A table entry: the function itself, which programs look for there, unless it has options."""
+    """A table entry: the function itself if it has no options, since programs look for it there."""
     return Hook(function, with_kwargs, always) if with_kwargs or always else function
 
 
@@ -60,7 +60,7 @@ AROUND_CALLS = (ALL_FORWARD_PRE, ALL_FORWARD, ALL_BACKWARD_PRE, ALL_BACKWARD)
 
 
 def register(hooks: Table, hook: Any, prepend: bool = False) -> RemovableHandle:
-    """Add a hook at the end of a table, or at its beginning; the handle removes it."""
+    """Add a hook at the end or beginning of a table; the handle removes it."""
     others = dict(hooks) if prepend else {}
     for other in others:
         del hooks[other]
@@ -70,24 +70,24 @@ def register(hooks: Table, hook: Any, prepend: bool = False) -> RemovableHandle:
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, args)`` before the forward of every module."""
+    """Call ``hook(module, args)`` before every module's ``forward``."""
     return register(ALL_FORWARD_PRE, hook)
 
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Call ``hook(module, args, result)`` after the forward of every module."""
+    """Call ``hook(module, args, result)`` after every module's ``forward``."""
     return register(ALL_FORWARD, entry(hook, with_kwargs, always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, grad_output)`` before the gradients of every module's inputs are computed."""
+    """Call ``hook(module, grad_output)`` before computing the gradients of any module's inputs."""
     return register(ALL_BACKWARD_PRE, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, grad_input, grad_output)`` when the gradients of a module's inputs have been computed."""
+    """Call ``hook(module, grad_input, grad_output)`` once the gradients of any module's inputs are computed."""
     return register(ALL_BACKWARD, hook)
 
 
@@ -95,22 +95,22 @@ register_module_backward_hook = register_module_full_backward_hook
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, parameter)`` when any parameter is registered; a result replaces it."""
+    """Call ``hook(module, name, parameter)`` when any parameter is registered; the hook may return a replacement."""
     return register(ALL_REGISTRATION["parameter"], hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, buffer)`` when any buffer is registered; a result replaces it."""
+    """Call ``hook(module, name, buffer)`` when any buffer is registered; the hook may return a replacement."""
     return register(ALL_REGISTRATION["buffer"], hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, submodule)`` when any submodule is registered; a result replaces it."""
+    """Call ``hook(module, name, submodule)`` when any submodule is registered; the hook may return a replacement."""
     return register(ALL_REGISTRATION["module"], hook)
 
 
 def registered(kind: str, module: Any, name: str, value: Any) -> Any:
-    """The value to register, after the hooks for its kind have seen it."""
+    """The value to register, after calling the hooks for its kind."""
     for hook in ALL_REGISTRATION[kind].values():
         replacement = hook(module, name, value)
         value = value if replacement is None else replacement

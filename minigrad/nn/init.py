@@ -1,6 +1,6 @@
 """Initial values of parameters. Each function fills a tensor in place, without history, and returns it.
 
-Random numbers are drawn from minigrad's generator; after ``manual_seed(s)`` they are the same as PyTorch's.
+Random numbers are drawn from minigrad's generator; after ``manual_seed(s)`` they equal PyTorch's.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from .module import Module
 P = ParamSpec("P")
 T = TypeVar("T")
 M = TypeVar("M", bound=Module)
-Source = Generator | None  # of random numbers; None: the default generator
+Source = Generator | None  # the source of random numbers; None means the default generator
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 _GAINS.update({f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1, 2, 3)})
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor that preserves the variance through a nonlinearity ("relu": √2; "leaky_relu": √(2 / (1 + slope²))).
-    ``param``: the slope, 0.01 if None. Raises ValueError: the nonlinearity is unknown, or the slope is not a number."""
+    """The gain that preserves the variance through a nonlinearity ("relu": √2; "leaky_relu": √(2 / (1 + slope²))).
+    ``param``: the slope, 0.01 if None. Raises ValueError for an unknown nonlinearity or a non-numeric slope."""
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):
@@ -55,7 +55,7 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Source = None) -> Tensor:
-    """Uniform in [a, b).
+    """Fill with uniform numbers in [a, b).
 
     >>> nn.init.uniform_(mg.empty(100), -1, 1).abs().max() <= 1
     tensor(True)
@@ -65,7 +65,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Source =
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Source = None) -> Tensor:
-    """Normal with the given mean and standard deviation.
+    """Fill with normal numbers with the given mean and standard deviation.
 
     >>> _ = mg.manual_seed(0)
     >>> nn.init.normal_(mg.empty(2, 2), std=0.02).shape
@@ -78,7 +78,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Sour
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Source = None
 ) -> Tensor:
-    """Normal, truncated to [a, b] (values, not multiples of ``std``)."""
+    """Fill with normal numbers truncated to [a, b] (absolute bounds, not multiples of ``std``)."""
     if not a - 2 * std <= mean <= b + 2 * std:
         problem = "mean is more than 2 std from [a, b] in nn.init.trunc_normal_"
         warn(f"{problem}. The distribution of values may be incorrect.")
@@ -102,7 +102,7 @@ def trunc_normal_(
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """A constant.
+    """Fill with a constant.
 
     >>> nn.init.constant_(mg.empty(2), 0.5)
     tensor([0.5000, 0.5000])
@@ -111,7 +111,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros.
+    """Fill with zeros.
 
     >>> nn.init.zeros_(mg.empty(2))
     tensor([0., 0.])
@@ -120,13 +120,13 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Fill with ones."""
     return constant_(tensor, 1.0)
 
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix, padded with zeros if it is not square."""
+    """Fill with the identity matrix, padded with zeros if not square."""
     if tensor.ndim != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, this one has shape {tuple(tensor.shape)}")
     return tensor.copy_(creation.eye(*tensor.shape))
@@ -134,8 +134,8 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution weight (out, in, ...) that passes as many channels as possible through unchanged. Raises
-    ValueError: there are not 3, 4 or 5 axes, or ``groups`` does not divide the output channels."""
+    """Make a convolution weight (out, in, ...) that passes as many channels as possible through unchanged. Raises
+    ValueError if there are not 3, 4 or 5 axes, or ``groups`` does not divide the output channels."""
     shape = tensor.array.shape
     if len(shape) not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -152,7 +152,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Source = None) -> Tensor:
-    """Normal numbers (rows, columns), with a fraction ``sparsity`` of zeros in each column (Martens 2010)."""
+    """Fill a matrix with normal numbers, and a fraction ``sparsity`` of zeros per column (Martens 2010)."""
     if tensor.ndim != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, this one has shape {tuple(tensor.shape)}")
     rows, columns = tensor.array.shape
@@ -165,7 +165,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Sourc
 
 @no_grad()
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Source = None) -> Tensor:
-    """Uniform in ±gain √(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
+    """Fill with uniform numbers in ±gain √(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 
     >>> nn.init.xavier_uniform_(mg.empty(3, 3)).abs().max() <= 1
     tensor(True)
@@ -177,7 +177,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Source = None)
 
 @no_grad()
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Source = None) -> Tensor:
-    """Normal with standard deviation gain √(2 / (fan_in + fan_out)) (Glorot and Bengio 2010)."""
+    """Fill with normal numbers of standard deviation gain √(2 / (fan_in + fan_out)) (Glorot and Bengio 2010)."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return tensor.normal_(0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator=generator)
 
@@ -190,7 +190,7 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
-    """gain / √fan, or 0 for a tensor without elements, with a warning."""
+    """gain / √fan, or 0 with a warning for an empty tensor."""
     if 0 in tensor.array.shape:
         warn("Initializing zero-element tensors is a no-op")
         return 0.0
@@ -201,7 +201,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Source = None
 ) -> Tensor:
-    """Uniform in ±gain √(3 / fan) (He et al. 2015); ``a`` is the slope of leaky_relu."""
+    """Fill with uniform numbers in ±gain √(3 / fan) (He et al. 2015); ``a`` is the slope of leaky_relu."""
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor.uniform_(-bound, bound, generator=generator)
 
@@ -210,30 +210,30 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Source = None
 ) -> Tensor:
-    """Normal with standard deviation gain / √fan (He et al. 2015); ``a`` is the slope of leaky_relu."""
+    """Fill with normal numbers of standard deviation gain / √fan (He et al. 2015); ``a``: the slope of leaky_relu."""
     return tensor.normal_(0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator=generator)
 
 
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Source = None) -> Tensor:
-    """A (semi-)orthogonal matrix times ``gain``; the axes after the first count as one (Saxe et al. 2013)."""
+    """Fill with a (semi-)orthogonal matrix times ``gain``, flattening the axes after the first (Saxe et al. 2013)."""
     if tensor.ndim < 2:
         raise ValueError(f"Only tensors with 2 or more dimensions are supported, this one has {tuple(tensor.shape)}")
-    if tensor.is_meta:  # it has no elements to compute
+    if tensor.is_meta:  # it has no elements to fill
         return tensor
     rows = tensor.array.shape[0]
     columns = tensor.array.size // max(rows, 1)
     normal = randn(rows, columns, generator=generator, dtype=tensor.dtype)
     tall: Any = (normal.t() if rows < columns else normal).array
     q, r = of(tall).xp.linalg.qr(tall)
-    q = q * of(tall).xp.sign(r.diagonal())  # the result is unique, and its distribution uniform
+    q = q * of(tall).xp.sign(r.diagonal())  # makes the result unique and uniformly distributed
     q = q.T if rows < columns else q
     values: Tensor = wrap(q.reshape(tensor.array.shape))  # (rows, columns) -> the tensor's shape
     return tensor.copy_(values).mul_(gain)
 
 
 def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
-    """A module with uninitialised parameters. Raises RuntimeError: not a Module class, or no ``device`` argument."""
+    """A module with uninitialised parameters. Raises RuntimeError unless it is a Module with a ``device`` argument."""
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
@@ -244,7 +244,7 @@ def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
 
 
 def renamed(function: Callable[P, T], name: str = "`nn.init.{}`") -> Callable[P, T]:
-    """A function under its old name, without the underscore; ``name`` formats both names in its warning."""
+    """A function under its old name, without the underscore. ``name`` formats both names in the warning."""
     new = function.__name__
     old = new[:-1]
 

@@ -4,9 +4,9 @@
         negative_slope: float = 0.01
         inplace: bool = False
 
-The fields, the bases' first, are the arguments of ``__init__``, also for type checkers; a Tensor is registered as a
-buffer. ``forward`` calls the function with its inputs and, by name, with the fields (and ``training``) that the
-function takes. ``extra_repr`` shows them.
+The fields, base class fields first, are the arguments of ``__init__``, even for type checkers. A Tensor is registered
+as a buffer. ``forward`` calls the function with its inputs and, by name, with the fields (and ``training``) that the
+function accepts. ``extra_repr`` shows the fields.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from .parameter import Parameter
 
 
 class Layer(Module):
-    """A module whose ``repr`` shows attributes and whose parameters are filled by ``reset_parameters``. Keywords in the
+    """A module whose ``repr`` shows attributes, and whose ``reset_parameters`` fills its parameters. Keywords in the
     class statement become attributes: ``class Conv1d(_Conv, axes=1)`` sets ``_axes``."""
 
     _fields: ClassVar[dict[str, Argument]] = {}
-    _repr_fields: ClassVar[tuple[str, ...] | None] = None  # the attributes that ``repr`` shows; None: the fields
-    _unnamed: ClassVar[int] = 0  # how many of them it shows without names
-    _usual: ClassVar[dict[str, Any]] = {"inplace": False}  # defaults that it does not show
+    _repr_fields: ClassVar[tuple[str, ...] | None] = None  # the attributes that ``repr`` shows; None means the fields
+    _unnamed: ClassVar[int] = 0  # how many of them ``repr`` shows without names
+    _usual: ClassVar[dict[str, Any]] = {"inplace": False}  # defaults that ``repr`` does not show
 
     def __init_subclass__(cls, **constants: Any) -> None:
         super().__init_subclass__()
@@ -40,7 +40,7 @@ class Layer(Module):
             setattr(cls, f"_{name}", staticmethod(value) if callable(value) else value)
 
     def _add_parameters(self, device: Any, dtype: Any, **shapes: Any) -> None:
-        """Register a parameter of each shape; None reserves the name."""
+        """Register a parameter for each shape; None reserves the name."""
         for name, shape in shapes.items():
             parameter = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
             self.register_parameter(name, parameter)
@@ -74,11 +74,11 @@ class UniformLayer(Layer):
 
 @dataclass_transform(eq_default=False)
 class FunctionLayer(Layer):
-    """The base of these layers. A subclass without ``function`` or ``fields=True`` is an ordinary class; one without
-    a docstring gets the beginning of the function's. ``kw_only``: the fields are keyword-only."""
+    """The base of layers that call a function. A subclass without ``function`` or ``fields=True`` is an ordinary class.
+    Without a docstring, it gets the beginning of the function's. ``kw_only``: the fields are keyword-only."""
 
     _function: ClassVar[Callable[..., Any]]
-    _settings: ClassVar[tuple[str, ...]] = ()  # the attributes that the function takes
+    _settings: ClassVar[tuple[str, ...]] = ()  # the attributes that the function accepts
 
     def __init_subclass__(
         cls, function: Callable[..., Any] | None = None, fields: bool = False, kw_only: bool = False, **constants: Any
@@ -94,7 +94,7 @@ class FunctionLayer(Layer):
                 cls._fields[name] = Argument(name, kind, default=default, annotation=annotation)
                 if name in vars(cls):
                     delattr(cls, name)
-        cls.__annotations__ = {}  # they are fields now, and refer to this file's names
+        cls.__annotations__ = {}  # they are fields now, and refer to names in this file
         if cls._fields:
             cls.__init__ = border(_constructor(cls._fields))  # type: ignore[method-assign]
         if function is not None:
@@ -105,7 +105,7 @@ class FunctionLayer(Layer):
             cls._settings = tuple(name for name in (*cls._fields, "training") if name in parameters)
 
     def __post_init__(self) -> None:
-        """Called after the fields have been set: check and convert them here."""
+        """Called after the fields are set. Subclasses check and convert them here."""
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Tensor:
         settings = {name: getattr(self, name) for name in self._settings}

@@ -16,7 +16,7 @@ __all__ = ["Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTra
 
 
 class Linear(UniformLayer):
-    """x Wᵀ + b: (..., in_features) -> (..., out_features). ``bias``: whether there is a b.
+    """x Wᵀ + b: (..., in_features) -> (..., out_features). ``bias``: whether to add b.
 
     Attributes:
         weight: (out_features, in_features), initially uniform in ±1/√in_features.
@@ -41,12 +41,12 @@ class Linear(UniformLayer):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """Linear, under the name that PyTorch's MultiheadAttention uses."""
+    """Linear under the name that PyTorch's MultiheadAttention uses."""
 
 
 class Bilinear(Layer):
-    """x₁ᵀ Wₖ x₂ + bₖ: (..., in1_features), (..., in2_features) -> (..., out_features). Its weight is (out_features,
-    in1_features, in2_features), its bias (out_features), or None. Both are initially uniform in ±1/√in1_features."""
+    """x₁ᵀ Wₖ x₂ + bₖ: (..., in1_features), (..., in2_features) -> (..., out_features). ``weight``: (out_features,
+    in1_features, in2_features). ``bias``: (out_features), or None. Both are initially uniform in ±1/√in1_features."""
 
     _repr_fields = ("in1_features", "in2_features", "out_features", "bias")
     weight: Parameter
@@ -80,7 +80,7 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(UniformLayer):
-    """The base of all convolutions: ``function`` computes them over ``axes`` axes."""
+    """The base of all convolutions, computed by ``function`` over ``axes`` axes."""
 
     _unnamed = 2
     _usual = {"padding": 0, "dilation": 1, "output_padding": 0, "groups": 1, "bias": True, "padding_mode": "zeros"}
@@ -151,20 +151,20 @@ class Conv1d(_Conv, axes=1, function=F.conv1d):
 
     Args:
         in_channels, out_channels: C and O. kernel_size, stride, dilation: a number or a tuple of one.
-        padding: the number of elements on both sides, "valid" (none) or "same" (the length stays; stride 1 only).
-        groups: the number of channel groups that are convolved separately. bias: whether there is one.
+        padding: the number of elements on each side, "valid" (none) or "same" (keeps the length; stride 1 only).
+        groups: the number of separately convolved channel groups. bias: whether to add a bias.
         padding_mode: "zeros", "reflect", "replicate" or "circular".
 
     Attributes:
         weight: (O, C/groups, K), initially uniform in ±1/√(C K/groups). bias: (O), initialised likewise, or None.
 
-    Raises ValueError: ``groups`` does not divide the channels, or the padding is unknown."""
+    Raises ValueError if ``groups`` does not divide the channels, or the padding is unknown."""
 
 
 class Conv2d(_Conv, axes=2, function=F.conv2d):
     """Cross-correlation over two axes: (N, C, H, W) or (C, H, W) -> (N, O, *P) or (O, *P).
 
-    Args and attributes: see ``Conv1d``, with tuples of two.
+    Args and attributes: see ``Conv1d``; tuples have two numbers.
 
     >>> nn.Conv2d(3, 8, kernel_size=3, padding=1)(mg.zeros(1, 3, 32, 32)).shape
     minigrad.Size([1, 8, 32, 32])
@@ -200,7 +200,7 @@ class _ConvTransposeNd(_ConvNd):
         self.output_padding = tuple_of(output_padding, self._axes)
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """(N, C, *lengths) -> (N, O, *P); ``output_size`` chooses P if the stride allows several."""
+        """(N, C, *lengths) -> (N, O, *P); ``output_size`` selects P if the stride allows several."""
         extra = self.output_padding
         if output_size is not None:
             n, ndim, size = self._axes, input.array.ndim, tuple(output_size)
@@ -225,8 +225,8 @@ class ConvTranspose1d(_ConvTransposeNd, axes=1, function=F.conv_transpose1d):
 
     P = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
 
-    Args and attributes: see ``Conv1d``, but weight: (C, O/groups, K).
-        output_padding: extra length of the result on one side. padding_mode: only "zeros"."""
+    Args and attributes: see ``Conv1d``, but the weight has shape (C, O/groups, K).
+        output_padding: extra length of the result on one side. padding_mode: only "zeros" is supported."""
 
 
 class ConvTranspose2d(_ConvTransposeNd, axes=2, function=F.conv_transpose2d):

@@ -30,7 +30,7 @@ class PairwiseDistance(Module):
 
 
 class _Loss(FunctionLayer):
-    """A loss, reduced as ``reduction`` says; PyTorch's old flags override it."""
+    """A loss with a ``reduction``, which PyTorch's old flags override."""
 
     _repr_fields = ()
 

@@ -1,6 +1,6 @@
 """Module, the base of every layer and model: it stores parameters, buffers and submodules by name.
 
-``hooks.py`` calls hooks, ``state.py`` saves and loads modules.
+``hooks.py`` calls hooks; ``state.py`` saves and loads modules.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Arguments = ParamSpec("Arguments")
 Result_co = TypeVar("Result_co", covariant=True)
 Convert = Callable[[Tensor], Tensor]
 Members = Callable[["Module"], Any]
-_KINDS = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}  # registered attributes: their tables
+_KINDS = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}  # attribute kinds and their tables
 
 
 class Computes(Protocol[Arguments, Result_co]):
-    """An object with a ``forward``: type checkers derive the signature of a module's call from it."""
+    """An object with a ``forward``, from which type checkers derive the signature of a module call."""
 
     @property
     def forward(self) -> Callable[Arguments, Result_co]: ...
@@ -39,7 +39,7 @@ class Computes(Protocol[Arguments, Result_co]):
 
 
 class Module(Stateful):
-    """A function with parameters. Derive from it, assign layers in ``__init__``, write ``forward``:
+    """A function with parameters. Derive from it, assign layers in ``__init__`` and write ``forward``:
 
         class Classifier(nn.Module):
             def __init__(self, width, classes):
@@ -50,9 +50,9 @@ class Module(Stateful):
             def forward(self, x):  # (B, width) -> (B, classes)
                 return self.out(self.hidden(x).relu())
 
-    An attribute that is a Parameter, a Buffer or a Module is registered under its name; a plain Tensor is not:
-    ``register_buffer`` makes it part of the state. ``training`` says whether the module is in training mode (dropout
-    is active); see ``train`` and ``eval``.
+    An attribute that is a Parameter, a Buffer or a Module is registered under its name. A plain Tensor is not; to make
+    it part of the state, call ``register_buffer``. ``training`` is True in training mode, in which dropout is active;
+    see ``train`` and ``eval``.
 
     >>> class Block(nn.Module):
     ...     def __init__(self):
@@ -91,7 +91,7 @@ class Module(Stateful):
         self.__dict__.update({**_empty_tables(), **state})
 
     def _no_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The computation. Every subclass defines it."""
+        """Compute the result. Every subclass defines this method."""
         problem = 'is missing the required "forward" function: write forward(self, ...)'
         raise NotImplementedError(f"Module [{type(self).__name__}] {problem}")
 
@@ -159,7 +159,7 @@ class Module(Stateful):
             raise AttributeError(f"cannot assign {kinds} before Module.__init__() call: {remedy}")
 
     def _make_room(self, name: str, kind: str) -> None:
-        """Remove an attribute with that name, unless it is already of this kind."""
+        """Remove any attribute of another kind with this name."""
         self._check_ready(kind)
         self.__dict__.pop(name, None)
         for other, table in _KINDS.items():
@@ -168,14 +168,14 @@ class Module(Stateful):
         self._non_persistent_buffers_set.discard(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter under a name; None reserves the name. Raises TypeError, KeyError: the name or the value
-        cannot be registered; ValueError: the tensor is not a leaf."""
+        """Add a parameter under a name; None reserves the name. Raises TypeError or KeyError if the name or the value
+        cannot be registered; ValueError if the tensor is not a leaf."""
         if isinstance(param, Parameter) and not param.is_leaf:
             raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}': make a Parameter of its .detach()")
         self._register("parameter", name, param, Parameter)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is state but not a parameter: it moves with the module and gets no gradient.
+        """Add a tensor that is state but not a parameter: it moves with the module and does not get a gradient.
 
         ``persistent``: whether it is part of ``state_dict``.
 
@@ -218,32 +218,32 @@ class Module(Stateful):
             raise TypeError(f"cannot assign '{actual}' object to {kind} '{name}' ({required})")
         self.__dict__[_KINDS[kind]][name] = hooks.registered(kind, self, name, value)
 
-    # Hooks: called in the order of registration (or first, with ``prepend``) until ``handle.remove()`` --------
+    # Hooks, called in registration order (or first, with ``prepend``) until ``handle.remove()`` --------
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args)`` before forward; its result, unless None, replaces the arguments."""
+        """Call ``hook(module, args)`` before ``forward``; a result other than None replaces the arguments."""
         return hooks.register(self._forward_pre_hooks, hooks.entry(hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args, result)`` after forward; its result, unless None, replaces forward's.
-        ``with_kwargs``: call ``hook(module, args, kwargs, result)``. ``always_call``: also after an error."""
+        """Call ``hook(module, args, result)`` after ``forward``; a return value other than None replaces the result.
+        ``with_kwargs``: call ``hook(module, args, kwargs, result)``. ``always_call``: call it even after an error."""
         return hooks.register(self._forward_hooks, hooks.entry(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` with the results' gradients; its result, unless None, replaces them."""
+        """Call ``hook(module, grad_output)`` with the gradients of the results; a return value replaces them."""
         return hooks.register(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` when the gradients of forward's positional arguments
-        are complete: tuples, with None for non-tensors. Its result, unless None, replaces ``grad_input``."""
+        """Call ``hook(module, grad_input, grad_output)`` with tuples of gradients, None for non-tensors, when those of
+        the positional arguments are complete. A return value other than None replaces ``grad_input``."""
         return self._register_backward_hook(hook, True, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """``register_full_backward_hook``; PyTorch's deprecated form reports the gradients of one inner op."""
+        """Alias of ``register_full_backward_hook``. PyTorch's deprecated method reports one inner op's gradients."""
         return self._register_backward_hook(hook, False, False)
 
     def _register_backward_hook(self, hook: Callable[..., Any], full: bool, prepend: bool) -> RemovableHandle:
@@ -256,7 +256,7 @@ class Module(Stateful):
     def named_modules(
         self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """(full name, module) of this module and all below it, each module once with ``remove_duplicate``.
+        """(full name, module) for this module and all submodules; with ``remove_duplicate``, each only once.
 
         >>> [name for name, _ in nn.Sequential(nn.Linear(2, 2), nn.ReLU()).named_modules()]
         ['', '0', '1']
@@ -272,15 +272,15 @@ class Module(Stateful):
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self) -> Iterator[Module]:
-        """This module and all below it."""
+        """This module and all its submodules."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """(name, module) of the modules assigned to this one."""
+        """(name, module) for each direct submodule."""
         return self._named_members(lambda m: m._modules.items(), recurse=False)
 
     def children(self) -> Iterator[Module]:
-        """The modules assigned to this one."""
+        """The direct submodules."""
         return (module for _, module in self.named_children())
 
     def _named_members(
@@ -300,7 +300,7 @@ class Module(Stateful):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """(full name, parameter) of all parameters; a tied one once, under its first name.
+        """(full name, parameter) for each parameter; tied parameters appear once, under the first name.
 
         >>> [(name, tuple(p.shape)) for name, p in nn.Linear(3, 2).named_parameters()]
         [('weight', (2, 3)), ('bias', (2,))]
@@ -318,7 +318,7 @@ class Module(Stateful):
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """(full name, buffer) of all buffers."""
+        """(full name, buffer) for each buffer."""
         return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -338,7 +338,7 @@ class Module(Stateful):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replace the submodule with a full name, or add one unless ``strict``. Raises ValueError, AttributeError."""
+        """Replace the submodule with a full name, or add it unless ``strict``. Raises ValueError or AttributeError."""
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -367,7 +367,7 @@ class Module(Stateful):
         return tensor
 
     def train(self: T, mode: bool = True) -> T:
-        """Set training mode, in which dropout is active, for this module and all below it.
+        """Set training mode, in which dropout is active, for this module and all submodules.
 
         >>> nn.Dropout().eval().train().training
         True
@@ -380,7 +380,7 @@ class Module(Stateful):
         return self
 
     def eval(self: T) -> T:
-        """Set evaluation mode. Gradients are still recorded: ``no_grad`` prevents that.
+        """Set evaluation mode. Gradients are still recorded; use ``no_grad`` to prevent that.
 
         >>> nn.Dropout(0.9).eval()(mg.ones(3))
         tensor([1., 1., 1.])
@@ -388,7 +388,7 @@ class Module(Stateful):
         return self.train(False)
 
     def apply(self: T, fn: Callable[[Module], Any]) -> T:
-        """Call ``fn`` with every module below this one, and then with this one.
+        """Call ``fn`` on every submodule, and then on this module.
 
         >>> def zero(module):
         ...     if isinstance(module, nn.Linear):
@@ -421,7 +421,7 @@ class Module(Stateful):
             clear_grad(parameter, set_to_none)
 
     def _apply(self: T, fn: Convert, recurse: bool = True) -> T:
-        """Convert every tensor by ``fn``: parameters in place, so that optimisers and tied names keep them."""
+        """Convert every tensor with ``fn``, parameters in place so that optimisers and tied names keep them."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -446,7 +446,7 @@ class Module(Stateful):
     ) -> T:
         """Move all parameters and buffers to a device, or to a floating-point or complex dtype, in place.
         ``to("cuda")``, ``to(float64)``, ``to("cuda", float16)``, ``to(tensor)``; integer buffers keep their dtype.
-        Raises TypeError: an integer or bool dtype, or invalid arguments; RuntimeError: ``copy``.
+        Raises TypeError for an integer or bool dtype, or invalid arguments; RuntimeError for ``copy``.
 
         >>> nn.Linear(2, 1).to(mg.float64).weight.dtype == mg.float64
         True
@@ -473,7 +473,7 @@ class Module(Stateful):
             raise NotImplementedError(f"{NO_DATA} {hint}") from None
 
     def to_empty(self: T, *, device: Any, recurse: bool = True) -> T:
-        """Move to a device without copying the values; the new ones are undefined."""
+        """Move to a device without copying the values, which become undefined."""
         return self._apply(lambda t: empty_like(t, device=device), recurse)
 
     def type(self: T, dst_type: Any) -> T:
@@ -505,18 +505,18 @@ class Module(Stateful):
         return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
     def share_memory(self: T) -> T:
-        """Not supported: processes do not share memory. Raises NotImplementedError."""
+        """Not supported, as processes do not share memory. Raises NotImplementedError."""
         reason = "each process would train its own copy. Send state_dict() through a queue instead"
         raise NotImplementedError(f"Module.share_memory is not supported: {reason}")
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """No effect: accepted for programs written for PyTorch."""
+        """Do nothing: for compatibility with PyTorch programs."""
 
     def _get_name(self) -> str:
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """The text between the brackets of ``repr``; subclasses override it."""
+        """The text between the parentheses of ``repr``. Subclasses override this method."""
         return ""
 
     def _child_lines(self) -> list[str]:
@@ -545,13 +545,13 @@ def _empty_tables() -> dict[str, Any]:
 
 
 def _put(table: dict[str, Any], kind: str, name: str, value: Any, allowed: type[Any] | None, expected: str) -> None:
-    """Assign None, or a value of the allowed type, to a registered name."""
+    """Assign None or a value of the allowed type to a registered name."""
     if value is not None and not (allowed is not None and isinstance(value, allowed)):
         raise TypeError(f"cannot assign '{type(value).__name__}' as {kind} '{name}' ({expected} expected)")
     table[name] = value
 
 
 def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
-    """Delete a gradient, or set it to zero (without its history)."""
+    """Delete a gradient, or set it to zero without history."""
     if tensor.grad is not None:
         tensor.grad = None if set_to_none else tensor.grad.detach().zero_()

@@ -22,7 +22,7 @@ __all__ += ["InstanceNorm3d", "LayerNorm", "LocalResponseNorm", "RMSNorm", "Sync
 
 
 class _Affine(Layer):
-    """A norm with a weight, initially 1, and a bias, initially 0; either may be None."""
+    """The base of norms: a weight, initially 1, and a bias, initially 0. Either may be None."""
 
     def reset_parameters(self) -> None:
         for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
@@ -37,7 +37,7 @@ class LayerNorm(_Affine):
     Args:
         normalized_shape: the length of the last axis, or the lengths of several last axes.
         eps: added to the variance.
-        elementwise_affine: whether there is a weight. bias: whether there is also a bias.
+        elementwise_affine: whether to multiply by a weight. bias: whether to add a bias as well.
 
     Attributes:
         weight: ``normalized_shape``, initially 1, or None. bias: the same shape, initially 0, or None.
@@ -92,9 +92,9 @@ class RMSNorm(_Affine):
 
 
 class GroupNorm(_Affine):
-    """(x - mean) / √(variance + eps) · weight + bias over each group of channels (Wu and He 2018): (N, C, ...) -> the
-    same. Args and attributes: see ``LayerNorm``, but weight and bias: (C). ``num_groups`` divides C.
-    ``num_channels``: C. ``affine``: whether there is a weight."""
+    """(x - mean) / √(variance + eps) · weight + bias over each channel group (Wu and He 2018): (N, C, ...) -> the same
+    shape. ``num_groups`` must divide C. ``num_channels``: C. ``affine``: whether to use a weight. For the other
+    arguments and attributes, see ``LayerNorm``, but weight and bias have shape (C)."""
 
     _repr_fields, _unnamed = ("num_groups", "num_channels", "eps", "affine", "bias"), 2
 
@@ -129,11 +129,11 @@ class LocalResponseNorm(FunctionLayer, function=F.local_response_norm):
 
 
 class _NormBase(_Affine):
-    """The base of batch and instance norm: parameters, and running statistics in buffers."""
+    """The base of batch and instance norm, with parameters, and running statistics in buffers."""
 
     _version = 2
     _repr_fields, _unnamed = ("num_features", "eps", "momentum", "affine", "bias", "track_running_stats"), 1
-    _dims: ClassVar[tuple[int, ...]]  # the allowed numbers of axes of an input
+    _dims: ClassVar[tuple[int, ...]]  # the numbers of axes that an input may have
     weight: Parameter | None
     bias: Parameter | None
     running_mean: Tensor | None
@@ -164,7 +164,7 @@ class _NormBase(_Affine):
         self._add_parameters(device, dtype, weight=weight, bias=weight if bias else None)
 
     def reset_running_stats(self) -> None:
-        """Reset to mean 0, variance 1, and no batches."""
+        """Reset to mean 0, variance 1 and zero batches."""
         for name, value in (("running_mean", 0), ("running_var", 1), ("num_batches_tracked", 0)):
             if self.track_running_stats:
                 getattr(self, name).fill_(value)
@@ -183,7 +183,7 @@ class _NormBase(_Affine):
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Any, *others: Any, **kwargs: Any
     ) -> None:
-        """State dicts before version 2 lack ``num_batches_tracked``."""
+        """Load the state; state dicts before version 2 lack ``num_batches_tracked``."""
         version, key = local_metadata.get("version"), prefix + "num_batches_tracked"
         if (version is None or version < 2) and (count := self.num_batches_tracked) is not None:
             state_dict.setdefault(key, tensor(0, dtype=dt.int64) if count.is_meta else count)
@@ -196,7 +196,7 @@ class _BatchNorm(_NormBase):
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # the statistics become the mean of all batches so far
+            if self.momentum is None:  # the statistics are the mean over all batches so far
                 momentum = 1.0 / float(self.num_batches_tracked)
         uses_batch = self.training or (self.running_mean is None and self.running_var is None)
         return self._normalize(input, uses_batch, momentum)
@@ -209,18 +209,18 @@ class _BatchNorm(_NormBase):
 
 class BatchNorm1d(_BatchNorm, dims=(2, 3)):
     """(x - mean) / √(variance + eps) · weight + bias for each channel (Ioffe and Szegedy 2015): (N, C) or (N, C, L) ->
-    the same. Training uses the batch's mean and variance, evaluation the running ones, if there are any.
+    the same shape. Training uses the batch statistics, and evaluation uses the running statistics, if any.
 
     Args:
-        num_features: C. eps: added to the variance. affine: whether there is a weight. bias: and a bias.
-        momentum: a new batch's weight in the running statistics; None averages over all batches.
-        track_running_stats: whether there are running statistics.
+        num_features: C. eps: added to the variance. affine: whether to use a weight. bias: whether to use a bias.
+        momentum: the weight of a new batch in the running statistics; None averages over all batches.
+        track_running_stats: whether to keep running statistics.
 
     Attributes:
         weight, bias: (C), initially 1 and 0, or None. running_mean, running_var: (C) buffers, initially 0 and 1, and
             num_batches_tracked: (), the number of training batches, or None.
 
-    Raises ValueError: the input has the wrong number of axes or, in training, one value per channel."""
+    Raises ValueError if the input has the wrong number of axes or, in training, only one value per channel."""
 
 
 class BatchNorm2d(_BatchNorm, dims=(4,)):
@@ -234,7 +234,7 @@ class BatchNorm3d(_BatchNorm, dims=(5,)):
 class SyncBatchNorm(_BatchNorm):
     """Batch norm of (N, C, ...) with statistics over the batches of all ranks, or of the ranks of ``process_group``.
     With a single rank, and in evaluation, it is plain batch norm. Args and attributes: see ``BatchNorm1d``. Raises
-    ValueError: fewer than two axes or, in training, one value per channel over all ranks."""
+    ValueError if there are fewer than two axes or, in training, only one value per channel over all ranks."""
 
     def __init__(self, num_features: int, *options: Any, process_group: Any = None, **kwargs: Any) -> None:
         super().__init__(num_features, *options, **kwargs)
@@ -259,7 +259,7 @@ class SyncBatchNorm(_BatchNorm):
         total = float(count)
         if total <= 1:
             raise ValueError(f"Expected more than 1 value per channel when training, got {total:g} on all ranks")
-        # Gradients flow through both reductions, and so to the inputs of all ranks
+        # Gradients flow through both reductions, and thus to the inputs of all ranks
         mean = functional.all_reduce(input.sum(dims), group=group) / total
         centred = input - mean.reshape(shape)
         variance = functional.all_reduce((centred * centred).sum(dims), group=group) / total
@@ -269,7 +269,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module with each batch norm replaced by a SyncBatchNorm, which shares its parameters."""
+        """The module with each batch norm replaced with a SyncBatchNorm that shares its parameters."""
         converted = module
         if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
             statistics = module.momentum, module.affine, module.track_running_stats
@@ -283,7 +283,7 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _InstanceNorm(_NormBase):
-    """Instance norm; an input with the smaller number of axes in ``dims`` has no batch axis."""
+    """The base of instance norms. An input with the smaller number of axes in ``dims`` is unbatched."""
 
     def __init__(
         self,
@@ -318,8 +318,8 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):
-    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016): (N, C, L),
-    (C, L). Args: see ``BatchNorm1d``, but by default there are no parameters and no running statistics."""
+    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016): (N, C, L)
+    or (C, L). Args: see ``BatchNorm1d``; by default there are no parameters or running statistics."""
 
 
 class InstanceNorm2d(_InstanceNorm, dims=(3, 4)):

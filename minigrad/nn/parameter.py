@@ -1,4 +1,4 @@
-"""Parameter, a tensor that a module trains, and Buffer, one that it only stores."""
+"""Parameter, a tensor that a module trains, and Buffer, a tensor that it only stores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Buffer", "Parameter"]
 
 
 class _Kind(type):
-    """The metaclass of Parameter: ``isinstance`` also accepts a tensor subclass that ``Parameter()`` has wrapped."""
+    """The metaclass of Parameter: ``isinstance`` also accepts tensor subclasses wrapped by ``Parameter()``."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or (
@@ -23,8 +23,8 @@ class _Kind(type):
 
 class Parameter(Tensor, metaclass=_Kind):
     """A leaf tensor that requires a gradient and that a Module registers when it is assigned as an attribute.
-    ``data``: the values, whose memory the parameter shares; None means an empty tensor. Raises TypeError: ``data``
-    is not a tensor; RuntimeError: its dtype (integers or bools) has no gradients.
+    ``data``: the values, with which the parameter shares memory; None means an empty tensor. Raises TypeError if
+    ``data`` is not a tensor; RuntimeError if its dtype does not support gradients (integers or bools).
 
     >>> nn.Parameter(mg.zeros(2)).requires_grad
     True
@@ -45,8 +45,8 @@ class Parameter(Tensor, metaclass=_Kind):
         return "Parameter containing:\n" + super().__repr__(**kwargs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        if id(self) not in memo:  # without its gradient, as in PyTorch
-            memory = owner(self.array)  # copy it whole if that costs no more; its views then share the copy
+        if id(self) not in memo:  # not including its gradient, as in PyTorch
+            memory = owner(self.array)  # copy all of it if that costs no more, so that its views share the copy
             shares = id(memory) in memo or memory.nbytes == self.array.nbytes
             data = wrap(copied(self.array, memo)) if shares else self.data.clone()
             memo[id(self)] = type(self)(data, self.requires_grad)
@@ -56,7 +56,7 @@ class Parameter(Tensor, metaclass=_Kind):
 
 class Buffer(Tensor):
     """A tensor that a Module registers as a buffer when it is assigned as an attribute. ``data``: see Parameter.
-    ``persistent``: whether it is part of ``state_dict``. Raises TypeError: ``data`` is not a tensor."""
+    ``persistent``: whether it is part of ``state_dict``. Raises TypeError if ``data`` is not a tensor."""
 
     persistent: bool = True
     __torch_function__ = disabled_torch_function  # type: ignore[assignment]
@@ -73,11 +73,11 @@ def is_lazy(param: Any) -> bool:
 
 
 def _sharing(cls: type[Any], data: Tensor | None) -> Any:
-    """A tensor of a class, without history, that shares the memory of another."""
+    """A tensor of a class, without history, that shares memory with another tensor."""
     source = empty(0) if data is None else data
     if not isinstance(source, Tensor):
         raise TypeError(f"{cls.__name__} takes a Tensor, not {type(source).__name__}: make one with minigrad.tensor()")
     tensor = object.__new__(cls)
     tensor.array = source.array
-    tensor._changes = source._changes  # the memory is shared: a change to either counts for both
+    tensor._changes = source._changes  # the memory is shared, so a change to either counts for both
     return tensor

@@ -1,7 +1,7 @@
-"""Recurrent layers: RNN, LSTM and GRU over whole sequences. ``compat/nn/recurrent.py`` has their cells.
+"""Recurrent layers: RNN, LSTM and GRU over whole sequences. Their cells are in ``compat/nn/recurrent.py``.
 
-Shape letters: B batch, T steps, I input_size, H hidden_size, P width of the hidden state (proj_size if there is
-one, else H), D directions (1 or 2), L layers, N rows in all steps together.
+Shape letters: B batch, T steps, I input_size, H hidden_size, P hidden state width (proj_size if given, else H), D
+directions (1 or 2), L layers, N total rows over all steps.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 Shape = tuple[int, ...]
 States = tuple[Tensor, ...]
 Weights = Sequence[Tensor | None]
-Sequences = TypeVar("Sequences", Tensor, PackedSequence)  # inputs and outputs of a layer
+Sequences = TypeVar("Sequences", Tensor, PackedSequence)  # a layer's inputs and outputs
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 def _direction(mode: str, x: Tensor, weights: Weights, states: States, sizes: Shape, reverse: bool) -> States:
-    """One direction of one layer over all steps: rows (N, I) -> each step's h (N, P), and the last states. ``weights``
-    are weight_ih, weight_hh, bias_ih, bias_hh and weight_hr, or None."""
+    """Run one direction of one layer over all steps: rows (N, I) -> each step's h (N, P), and the last states.
+    ``weights``: weight_ih, weight_hh, bias_ih, bias_hh and weight_hr, or None."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     assert w_ih is not None
     if mode == "GRU":
@@ -65,18 +65,18 @@ class RNNBase(_Recurrent):
 
     Args:
         mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU". input_size, hidden_size: I and H.
-        num_layers: L, each over the results of the previous one.
-        batch_first: input and output are (B, T, ...) instead of (T, B, ...); the hidden state never is.
+        num_layers: L; each layer runs over the results of the previous one.
+        batch_first: input and output are (B, T, ...) instead of (T, B, ...); this does not apply to the hidden state.
         dropout: applied to the results of every layer except the last, in training.
-        bidirectional: run each layer a second time from the end, and concatenate the results.
+        bidirectional: also run each layer from the end to the start, and concatenate the results.
         proj_size: P, if the LSTM projects its hidden state to a smaller width; 0 for no projection.
 
     Attributes:
-        weight_ih_l0: (G·H, I), for layer 0, with G = 4 in the LSTM, 3 in the GRU, 1 in the RNN. weight_hh_l0: (G·H, P).
-        bias_ih_l0, bias_hh_l0: (G·H). weight_hr_l0: (P, H), with ``proj_size``. All are initially uniform in
-            ±1/√H. The input of the other layers has width D·P. Names for the reverse direction end in "_reverse".
+        weight_ih_l0: (G·H, I) for layer 0, where G = 4 for LSTM, 3 for GRU and 1 for RNN. weight_hh_l0: (G·H, P).
+        bias_ih_l0, bias_hh_l0: (G·H). weight_hr_l0: (P, H) with ``proj_size``. All are initially uniform in ±1/√H. The
+            inputs of the other layers have width D·P. Names for the reverse direction end in "_reverse".
 
-    Raises ValueError, TypeError: invalid sizes or options."""
+    Raises ValueError or TypeError for invalid sizes or options."""
 
     _usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
     _repr_fields = ("input_size", "hidden_size", *_usual)
@@ -134,7 +134,7 @@ class RNNBase(_Recurrent):
         self._add_parameters(device, dtype, **parameters)
 
     def flatten_parameters(self) -> None:
-        """No effect: PyTorch moves the weights into one block of GPU memory, which minigrad does not need."""
+        """Do nothing: PyTorch moves the weights into one block of GPU memory; minigrad does not need this."""
 
     @property
     def all_weights(self) -> list[list[Any]]:
@@ -150,15 +150,15 @@ class RNNBase(_Recurrent):
         return [weight for weights in self.all_weights for weight in weights]
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        """Run over sequences.
+        """Run the layers over sequences.
 
         Args:
             input: (T, B, I), (B, T, I) with ``batch_first``, (T, I) for one sequence, or a PackedSequence.
-            hx: the initial hidden state, (L·D, B, P), without B for one sequence; zeros if None. An LSTM takes a pair:
-                the hidden state and the cell state (L·D, B, H).
+            hx: the initial hidden state, (L·D, B, P), without B for one sequence; zeros if None. An LSTM expects a
+                pair: the hidden state and the cell state (L·D, B, H).
 
-        Returns the result of the last layer at each step, shaped like the input with D·P for I, and the last hidden
-        state, shaped like ``hx``. Raises ValueError, RuntimeError: shapes or dtypes do not match."""
+        Returns the last layer's result at each step, shaped like the input with width D·P, and the last hidden state,
+        shaped like ``hx``. Raises ValueError or RuntimeError if shapes or dtypes do not match."""
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
             states = _permuted(self._initial_states(data, hx, batch_sizes), order)
@@ -203,7 +203,7 @@ class RNNBase(_Recurrent):
 
         def __call__(self, input: Sequences, hx: Tensor | None = None) -> tuple[Sequences, Tensor]: ...
 
-    # Hidden states: a tuple of one, of two in the LSTM ------------------------------------------------------
+    # Hidden states: a tuple of one, or of two for LSTM ------------------------------------------------------
 
     def _kind(self) -> str:
         return self.mode.partition("_")[0]
@@ -212,8 +212,8 @@ class RNNBase(_Recurrent):
         return states if self.mode == "LSTM" else states[0]
 
     def _initial_states(self, x: Tensor, hx: Any, sizes: Tensor | None, batched: bool = True) -> States:
-        """The initial states with a batch axis, zeros for None. Checks them and the input: (T, B, I), or packed (N, I)
-        with the number of rows of each step."""
+        """The initial states with a batch axis, zeros for None. Checks them and the input, (T, B, I) or packed (N, I)
+        with the number of rows per step."""
         weight = getattr(self, self._all_weights[0][0])
         if x.dtype != weight.dtype:
             problem = f"RNN input dtype ({x.dtype}) does not match weight dtype ({weight.dtype})"
@@ -258,7 +258,7 @@ def _shapes(gates: int, width: int, hidden: int, bias: bool, projected: int = 0)
 
 
 class RNN(RNNBase):
-    """h ← tanh(W x + b + W' h + b'), or relu, by ``nonlinearity`` (Elman 1990). Args and attributes: see RNNBase."""
+    """h ← f(W x + b + W' h + b'), where f is tanh or relu (Elman 1990). Args and attributes: see RNNBase."""
 
     def __init__(
         self,
@@ -282,7 +282,7 @@ class RNN(RNNBase):
 
 
 class _Gated(RNNBase):
-    """A layer whose class determines the mode."""
+    """The base of layers whose class determines the mode."""
 
     def __init__(
         self,
@@ -305,7 +305,7 @@ class GRU(_Gated):
     """The gated recurrent unit over sequences (Cho et al. 2014): r, z = σ(W x + b + W' h + b'),
     n = tanh(W x + b + r (W' h + b')), h ← (1 - z) n + z h.
 
-    Args and attributes: see RNNBase; the weights' rows are in the order r, z, n.
+    Args and attributes: see RNNBase. The weight rows are in the order r, z, n.
 
     >>> out, h = nn.GRU(4, 8, num_layers=2)(mg.zeros(5, 2, 4))
     >>> out.shape, h.shape
@@ -317,10 +317,10 @@ class GRU(_Gated):
 
 class LSTM(_Gated):
     """Long short-term memory over sequences (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et
-    al. 2000): i, f, o = σ(W x + b + W' h + b'), g = tanh(likewise), c ← f c + i g, h ← o tanh c.
+    al. 2000): i, f, o = σ(W x + b + W' h + b'), g = tanh(W x + b + W' h + b'), c ← f c + i g, h ← o tanh c.
 
-    Args and attributes: see RNNBase; the weights' rows are in the order i, f, g, o. ``hx`` and the last hidden state
-    are pairs (h, c).
+    Args and attributes: see RNNBase. The weight rows are in the order i, f, g, o. ``hx`` and the last hidden state are
+    pairs (h, c).
 
     >>> out, (h, c) = nn.LSTM(4, 8, batch_first=True)(mg.zeros(2, 5, 4))
     >>> out.shape, h.shape

@@ -22,7 +22,7 @@ class Flatten(FunctionLayer, function=Tensor.flatten):
 
 
 class Unflatten(FunctionLayer, fields=True):
-    """Split the axis ``dim`` into axes of ``unflattened_size``. Raises TypeError: a length or ``dim`` is not an int."""
+    """Split axis ``dim`` into axes of ``unflattened_size``. Raises TypeError if a length or ``dim`` is not an int."""
 
     dim: int
     unflattened_size: Sequence[int]
@@ -77,14 +77,14 @@ class Upsample(FunctionLayer, function=F.interpolate):
 
 
 class UpsamplingNearest2d(Upsample):
-    """``Upsample`` over two axes with the nearest element."""
+    """``Upsample`` over two axes in "nearest" mode."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """``Upsample`` over two axes, bilinear, with aligned corners."""
+    """Bilinear ``Upsample`` over two axes with aligned corners."""
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "bilinear", align_corners=True)
@@ -106,7 +106,7 @@ class _PoolNd(FunctionLayer, fields=True):
     kernel_size: Each
     stride: Each | None = None
     padding: Each = 0
-    _axes: ClassVar[int] = 0  # for pools that keep a tuple of that many numbers
+    _axes: ClassVar[int] = 0  # for pooling layers whose attributes are tuples of this length
     _repr_fields: ClassVar[tuple[str, ...]] = ("kernel_size", "stride", "padding")
 
     def __post_init__(self) -> None:

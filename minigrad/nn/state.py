@@ -1,6 +1,6 @@
-"""Saving a module's state to a dict, and loading it.
+"""Saving a module's state to a dict and loading it.
 
-Loading checks everything before it copies anything: an error changes nothing, unless a module overrides
+Loading checks everything before copying anything, so an error leaves the module unchanged unless a submodule overrides
 ``_load_from_state_dict`` or has a hook.
 """
 
@@ -22,7 +22,7 @@ EXTRA = "_extra_state"
 
 
 class _IncompatibleKeys(NamedTuple("_Keys", [("missing_keys", list[str]), ("unexpected_keys", list[str])])):
-    """The names that only the module has, and the names that only the state dict has."""
+    """The names present only in the module, and the names present only in the state dict."""
 
     __slots__ = ()
 
@@ -35,12 +35,12 @@ class _IncompatibleKeys(NamedTuple("_Keys", [("missing_keys", list[str]), ("unex
 class Stateful:
     """The part of Module that saves and loads."""
 
-    _version: int = 1  # of the format of the state dict; _load_from_state_dict gets the saved one
+    _version: int = 1  # the state dict format; _load_from_state_dict gets the saved version
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Any]
     _non_persistent_buffers_set: set[str]
-    _state_dict_hooks: dict[int, tuple[Callable[..., Any], bool]]  # with whether its result replaces the dict
+    _state_dict_hooks: dict[int, tuple[Callable[..., Any], bool]]  # the bool: whether its result replaces the dict
     _state_dict_pre_hooks: dict[int, Callable[..., Any]]
     _load_state_dict_pre_hooks: dict[int, Callable[..., Any]]
     _load_state_dict_post_hooks: dict[int, Callable[..., Any]]
@@ -48,12 +48,12 @@ class Stateful:
     def state_dict(
         self, *args: Any, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
-        """All parameters and persistent buffers by their full names; a tied parameter appears under each of its names.
+        """All parameters and persistent buffers by full name. A tied parameter appears under each of its names.
 
         Args:
             destination: a dict to add to. prefix: put before every name.
-            keep_vars: return the parameters themselves instead of detached tensors. Both share the module's
-                memory: ``copy.deepcopy`` the result to keep the values.
+            keep_vars: return the parameters themselves instead of detached tensors. Either way, they share the module's
+                memory; ``copy.deepcopy`` the result to keep the values.
 
         >>> {name: tuple(value.shape) for name, value in nn.Linear(3, 2).state_dict().items()}
         {'weight': (2, 3), 'bias': (2,)}
@@ -87,11 +87,11 @@ class Stateful:
 
         Args:
             state_dict: tensors by full name.
-            strict: reject missing and unexpected names; otherwise they are only returned.
-            assign: replace the module's tensors with the dict's, with their dtypes and devices, without a copy.
+            strict: reject missing and unexpected names, which are otherwise only returned.
+            assign: replace the module's tensors with the dict's, including dtypes and devices, without copying.
 
-        Returns the missing and the unexpected names. Raises RuntimeError: names or shapes do not match; the message
-        lists them all.
+        Returns the missing and the unexpected names. Raises RuntimeError if names or shapes do not match; the message
+        lists all mismatches.
 
         >>> one, other = nn.Linear(2, 2), nn.Linear(2, 2)
         >>> other.load_state_dict(one.state_dict())
@@ -125,10 +125,10 @@ class Stateful:
         plan.carry_out()
         return plan.keys
 
-    # For one module, without those below it; subclasses may override these ------------------------------------
+    # For one module, without its submodules; subclasses may override these ------------------------------------
 
     def get_extra_state(self) -> Any:
-        """State other than tensors. Subclasses that have any override this and ``set_extra_state``."""
+        """State other than tensors. Subclasses with such state override this method and ``set_extra_state``."""
         raise RuntimeError(f"{type(self).__name__} does not override get_extra_state()")
 
     def set_extra_state(self, state: Any) -> None:
@@ -156,8 +156,8 @@ class Stateful:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load this module's state from a dict with full names, and add to the three lists. Its names begin with
-        ``prefix``, ``local_metadata`` was saved with the state, and ``strict`` reports names that differ."""
+        """Load this module's state from a dict with full names, and add to the three lists. Names begin with
+        ``prefix``. ``local_metadata`` was saved with the state. ``strict``: report missing and unexpected names."""
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
@@ -189,38 +189,38 @@ class Stateful:
         return hooks.register(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, state_dict, prefix, local_metadata)``, which may change the dict in place."""
+        """Call ``hook(module, state_dict, prefix, local_metadata)``, which may modify the dict in place."""
         return hooks.register(self._state_dict_hooks, (hook, False))
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """``register_state_dict_post_hook``, but the hook's result replaces the dict, unless it is None."""
+        """``register_state_dict_post_hook``, but a result other than None replaces the dict."""
         return hooks.register(self._state_dict_hooks, (hook, True))
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
-        error_msgs)`` before this module's state is loaded; it may change all of them in place."""
+        error_msgs)`` before this module's state is loaded. The hook may modify these arguments in place."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
-        """``register_load_state_dict_pre_hook``, for hooks that take the module only with ``with_module``."""
+        """``register_load_state_dict_pre_hook``, but the hook only receives the module with ``with_module``."""
         bound = partial(hook, self) if with_module else hook
         return hooks.register(self._load_state_dict_pre_hooks, bound)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, incompatible_keys)`` after loading; it may change the two lists of names in place."""
+        """Call ``hook(module, incompatible_keys)`` after loading. The hook may modify both name lists in place."""
         return hooks.register(self._load_state_dict_post_hooks, hook)
 
 
 class _Plan(list[str]):
-    """A plan for loading a state dict: a list of error messages, and the steps to run if it is empty."""
+    """A plan for loading a state dict: a list of error messages, and the steps to run if there are no errors."""
 
     def __init__(self, metadata: Mapping[str, Any], assign: bool) -> None:
         super().__init__()
         self.metadata, self.assign, self.keys = metadata, assign, _IncompatibleKeys([], [])
         self.steps: list[Callable[[], Any]] = []
-        self.replaced: dict[int, Tensor] = {}  # new tensors by the ids of the old ones: tied weights stay tied
+        self.replaced: dict[int, Tensor] = {}  # new tensors by the ids of the old ones, so that tied weights stay tied
 
     def carry_out(self) -> None:
         steps, self.steps = self.steps, []
@@ -246,7 +246,7 @@ class _Plan(list[str]):
 
 
 def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
-    """Whether a module and its submodules lack that full name."""
+    """Whether a full name does not exist in a module or its submodules."""
     if not key.startswith(prefix):
         return False
     first, dot, _ = key[len(prefix) :].partition(".")
@@ -258,7 +258,7 @@ def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
 
 
 def _fit(name: str, tensor: Tensor, value: Any, assign: bool) -> tuple[Any, str]:
-    """A value in the shape of the tensor that it replaces or is copied to, and an error message or ""."""
+    """A value reshaped to fit the tensor that it replaces or is copied to, and an error message or ""."""
     copying = f'While copying the parameter named "{name}", '
     if not isinstance(value, Tensor):
         return value, f"{copying}expected a Tensor from checkpoint but received {type(value)}"
@@ -280,7 +280,7 @@ def _fit(name: str, tensor: Tensor, value: Any, assign: bool) -> tuple[Any, str]
 
 
 def _replace(module: Stateful, name: str, tensor: Tensor, value: Tensor, replaced: dict[int, Tensor]) -> None:
-    """Replace a tensor with a value, made a Parameter if the tensor is one."""
+    """Replace a tensor with a value, converted to a Parameter if the tensor is one."""
     if id(tensor) not in replaced:
         if isinstance(tensor, Parameter):
             value = value if isinstance(value, Parameter) else Parameter(value, tensor.requires_grad)

@@ -1,7 +1,7 @@
-"""The transformer of "Attention Is All You Need" (Vaswani et al. 2017): blocks, stacks, and the full model.
+"""The transformer of "Attention Is All You Need" (Vaswani et al. 2017): blocks, stacks and the full model.
 
 Shape letters: B batch, T and S target and source length, D model width, H heads. Inputs are (T, B, D), or
-(B, T, D) with ``batch_first``, or (T, D) without a batch. Masks are PyTorch's: True masks out.
+(B, T, D) with ``batch_first``, or (T, D) without a batch. As in PyTorch, True in a mask means masked out.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ Mask = Tensor | None
 
 
 def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """The causal mask as numbers to add, (sz, sz): -inf above the diagonal, 0 elsewhere."""
+    """The causal mask as numbers to add to the scores, (sz, sz): -inf above the diagonal, 0 elsewhere."""
     return full((sz, sz), float("-inf"), device=device, dtype=dtype).triu(1)
 
 
 class _Block(Module):
-    """The base of encoder and decoder blocks: their parts, each with a norm and dropout, and the feed-forward
-    network. See TransformerEncoderLayer for the arguments."""
+    """The base of encoder and decoder blocks: sublayers, each with a norm and dropout, and a feed-forward network. See
+    TransformerEncoderLayer for the arguments."""
 
     _attentions: ClassVar[tuple[str, ...]] = ("self_attn",)
 
@@ -70,13 +70,13 @@ class _Block(Module):
         for i in parts:
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
-        self.activation_relu_or_gelu = 0  # PyTorch's number for relu or gelu
+        self.activation_relu_or_gelu = 0  # PyTorch's code for relu or gelu
         for number, (function, layer) in {1: (F.relu, ReLU), 2: (F.gelu, GELU)}.items():
             if self.activation is function or isinstance(self.activation, layer):
                 self.activation_relu_or_gelu = number
 
     def _residual(self, x: Tensor, norm: Module, part: Callable[[Tensor], Tensor]) -> Tensor:
-        """x plus a part's result, with the norm before the part (Xiong et al. 2020) or after the sum."""
+        """x plus a sublayer's result, with the norm before the sublayer (Xiong et al. 2020) or after the sum."""
         return x + part(norm(x)) if self.norm_first else norm(x + part(x))
 
     def _sa_block(self, x: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False) -> Tensor:
@@ -87,7 +87,7 @@ class _Block(Module):
         """The feed-forward network, (..., D) -> (..., dim_feedforward) -> (..., D), and its dropout."""
         x, dropout = self.linear1(x), self.dropout
         fuses = type(dropout) is Dropout and self.activation is F.relu and dropout.training and dropout.p
-        if fuses and not (dropout.inplace or dropout._has_hooks() or watch.observers):  # nothing observes the two calls
+        if fuses and not (dropout.inplace or dropout._has_hooks() or watch.observers):  # the two calls are unobserved
             hidden = relu_dropout(x, dropout.p)
         else:
             hidden = dropout(self.activation(x))
@@ -100,10 +100,10 @@ class TransformerEncoderLayer(_Block):
 
     Args:
         d_model: D. nhead: H. dim_feedforward: the hidden width of the feed-forward network.
-        dropout: applied to attention weights, hidden units, and each part's result.
-        activation: "relu", "gelu" or a function. layer_norm_eps: eps of the norms.
-        batch_first: inputs are (B, S, D) instead of (S, B, D). bias: whether linear maps and norms have one.
-        norm_first: apply norms before the parts instead of after the sums.
+        dropout: applied to attention weights, hidden units and each sublayer's result.
+        activation: "relu", "gelu" or a function. layer_norm_eps: the eps of the norms.
+        batch_first: inputs are (B, S, D) instead of (S, B, D). bias: whether linear maps and norms have biases.
+        norm_first: apply norms before the sublayers instead of after the sums.
 
     >>> nn.TransformerEncoderLayer(8, 2, batch_first=True)(mg.zeros(2, 5, 8)).shape
     minigrad.Size([2, 5, 8])
@@ -112,15 +112,15 @@ class TransformerEncoderLayer(_Block):
     def forward(
         self, src: Tensor, src_mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool = False
     ) -> Tensor:
-        """One block: ``src`` (S, B, D) -> the same shape. ``src_mask``: (S, S) or (B H, S, S).
-        ``src_key_padding_mask``: (B, S). ``is_causal``: ``src_mask`` is the causal mask, or None for it."""
+        """Apply one block: ``src`` (S, B, D) -> the same shape. ``src_mask``: (S, S) or (B H, S, S).
+        ``src_key_padding_mask``: (B, S). ``is_causal``: ``src_mask`` is the causal mask or None."""
         masks = (src_mask, src_key_padding_mask, is_causal)
         x = self._residual(src, self.norm1, lambda x: self._sa_block(x, *masks))
         return self._residual(x, self.norm2, self._ff_block)
 
 
 class TransformerDecoderLayer(_Block):
-    """Self-attention, attention to the encoder's result, and a feed-forward network; see TransformerEncoderLayer.
+    """Self-attention, attention to the encoder result, and a feed-forward network. See TransformerEncoderLayer.
 
     >>> nn.TransformerDecoderLayer(8, 2, batch_first=True)(mg.zeros(2, 3, 8), mg.zeros(2, 5, 8)).shape
     minigrad.Size([2, 3, 8])
@@ -139,12 +139,12 @@ class TransformerDecoderLayer(_Block):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """One block: ``tgt`` (T, B, D) and ``memory`` (S, B, D) -> (T, B, D).
+        """Apply one block: ``tgt`` (T, B, D) and ``memory`` (S, B, D) -> (T, B, D).
 
         Args:
             tgt_mask: (T, T) or (B H, T, T). memory_mask: (T, S) or (B H, T, S).
             tgt_key_padding_mask: (B, T). memory_key_padding_mask: (B, S).
-            tgt_is_causal, memory_is_causal: whether the mask is the causal one, or None for it."""
+            tgt_is_causal, memory_is_causal: the respective mask is the causal mask or None."""
         tgt_masks = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         memory_masks = (memory_mask, memory_key_padding_mask, memory_is_causal)
         x = self._residual(tgt, self.norm1, lambda x: self._sa_block(x, *tgt_masks))
@@ -159,12 +159,12 @@ class TransformerDecoderLayer(_Block):
 
 
 class TransformerEncoder(Module):
-    """``num_layers`` copies of a block, and an optional last norm.
+    """A stack of ``num_layers`` copies of a block, and an optional final norm.
 
     Args:
         encoder_layer: the block to copy. num_layers: the number of copies. norm: applied last.
-        enable_nested_tensor: return zeros at padded positions when PyTorch skips them: in evaluation, without
-            a graph, under a ``src_key_padding_mask`` (and no mask) that pads on the right.
+        enable_nested_tensor: return zeros at padded positions when PyTorch skips them, which is in evaluation without a
+            graph if ``src_key_padding_mask`` pads on the right and there is no other mask.
         mask_check: check that the mask pads on the right.
 
     >>> layer = nn.TransformerEncoderLayer(8, 2, batch_first=True)
@@ -186,7 +186,7 @@ class TransformerEncoder(Module):
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
         self.use_nested_tensor = False
         if enable_nested_tensor and isinstance(encoder_layer, TransformerEncoderLayer):
-            # PyTorch runs such a block on nested tensors, without the padding
+            # PyTorch runs such a block on nested tensors without the padding
             layer, attention = encoder_layer, encoder_layer.self_attn
             plain = attention.batch_first and attention.in_proj_bias is not None and attention._qkv_same_embed_dim
             fits = attention.num_heads % 2 == 0 and layer.norm1.eps == layer.norm2.eps
@@ -195,7 +195,7 @@ class TransformerEncoder(Module):
     def forward(
         self, src: Tensor, mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool | None = None
     ) -> Tensor:
-        """All blocks: ``src`` (S, B, D) -> the same shape; ``is_causal`` None compares the mask with the causal one."""
+        """Apply all blocks: ``src`` (S, B, D) -> the same shape. If ``is_causal`` is None, the mask is checked."""
         out, causal = src, _detect_is_causal_mask(mask, is_causal)
         for layer in self.layers:
             out = layer(out, src_mask=mask, is_causal=causal, src_key_padding_mask=src_key_padding_mask)
@@ -204,7 +204,7 @@ class TransformerEncoder(Module):
         return out if self.norm is None else self.norm(out)
 
     def _nested(self, src: Tensor, mask: Mask, padding: Tensor, out: Tensor) -> bool:
-        """Whether PyTorch would skip padded positions, and return zeros for them."""
+        """Whether PyTorch would skip padded positions and return zeros for them."""
         if not self.use_nested_tensor or mask is not None or src.ndim != 3:
             return False
         if self.layers[0].training or out.requires_grad:
@@ -214,7 +214,7 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """``num_layers`` copies of a decoder block, and an optional last norm; see TransformerEncoder."""
+    """A stack of ``num_layers`` decoder blocks, and an optional final norm. See TransformerEncoder."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -232,7 +232,7 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """All blocks: ``tgt`` (T, B, D), ``memory`` (S, B, D) -> (T, B, D); ``tgt_is_causal`` as ``is_causal``."""
+        """Apply all blocks: ``tgt`` (T, B, D), ``memory`` (S, B, D) -> (T, B, D). See TransformerEncoder."""
         masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask}
         padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
         is_causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal)
@@ -244,12 +244,12 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """Encoder and decoder, without embeddings and without the projection to the vocabulary.
+    """Encoder and decoder, without the embeddings or the projection to the vocabulary.
 
     Args:
         d_model: D. nhead: H. num_encoder_layers, num_decoder_layers: numbers of blocks.
-        custom_encoder, custom_decoder: modules to use instead.
-        See TransformerEncoderLayer for the others. ``init.xavier_uniform_`` draws the weights.
+        custom_encoder, custom_decoder: modules to use instead. See TransformerEncoderLayer for the other arguments.
+            ``init.xavier_uniform_`` draws the weights.
 
     >>> model = nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1, batch_first=True)
     >>> model(mg.zeros(2, 5, 8), mg.zeros(2, 3, 8)).shape
@@ -308,8 +308,8 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). Masks are the same as in the encoder and decoder
-        blocks. Raises RuntimeError: widths or batches of ``src`` and ``tgt`` do not match."""
+        """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). For the masks, see the encoder and decoder blocks.
+        Raises RuntimeError if the widths or batch sizes of ``src`` and ``tgt`` do not match."""
         shapes, at = (tuple(src.shape), tuple(tgt.shape)), 0 if self.batch_first else 1
         problem = ""
         if len(shapes[0]) != len(shapes[1]) or (len(shapes[0]) == 3 and shapes[0][at] != shapes[1][at]):
@@ -328,7 +328,7 @@ class Transformer(Module):
 
 
 def _detect_is_causal_mask(mask: Mask, is_causal: bool | None = None, size: int | None = None) -> bool:
-    """Whether a mask, of bools or numbers, is the causal one, which attention does not need to read."""
+    """Whether a mask of bools or numbers is the causal mask, which attention does not need to read."""
     if is_causal is not None:
         return is_causal
     if mask is None or mask.ndim != 2 or mask.shape[0] != mask.shape[1]:

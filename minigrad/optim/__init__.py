@@ -7,7 +7,7 @@ from .adam import Adam, AdamW
 from .optimizer import Optimizer
 from .sgd import SGD
 
-if TYPE_CHECKING:  # imported when first used; the rest of PyTorch's names is in ``compat``
+if TYPE_CHECKING:  # imported on first use; PyTorch's other names are in ``compat``
     from ..compat.optim.lbfgs import LBFGS
     from ..compat.optim.rules import (
         ASGD,

@@ -1,4 +1,4 @@
-"""Muon (Jordan et al. 2024): orthogonalised momentum for the matrices inside a network."""
+"""Muon (Jordan et al. 2024): orthogonalised momentum for a network's hidden matrices."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ORIGINAL, MATCHED = "original", "match_rms_adamw"
 
 
 def orthogonal(matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 1e-7, steps: int = 5) -> Array:
-    """Approximately U Vᵀ of a matrix U S Vᵀ: the Newton-Schulz iteration X ← a X + (b XXᵀ + c (XXᵀ)²) X, which needs
-    only products, moves its singular values close to 1 (0.7 to 1.2 after 5 steps or more)."""
+    """Approximately U Vᵀ for a matrix U S Vᵀ. The Newton-Schulz iteration X ← a X + (b XXᵀ + c (XXᵀ)²) X, which only
+    needs products, moves the singular values close to 1 (0.7 to 1.2 after 5 steps or more)."""
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
-    x = matrix.T if tall else matrix  # XXᵀ is then the smaller of the two products
+    x = matrix.T if tall else matrix  # XXᵀ is now the smaller of the two products
     m = xp(x)
     x = x / m.maximum(m.sqrt((x * x).sum()), eps)
     for _ in range(steps):
@@ -34,9 +34,9 @@ def orthogonal(matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 
 
 
 def rate_of(lr: float, shape: tuple[int, ...], adjust: str | None) -> float:
-    """The rate for a matrix of this shape, such that updates of all shapes have about the same size. "original" is
-    Jordan's √max(1, rows / columns); "match_rms_adamw" is 0.2 √max(rows, columns), so that each element changes about
-    as much as with AdamW at the same rate (Liu et al. 2025, arXiv 2502.16982)."""
+    """The rate for a matrix of this shape, chosen so that updates of all shapes have about the same size. "original"
+    multiplies by Jordan's √max(1, rows / columns), and "match_rms_adamw" by 0.2 √max(rows, columns), so that each
+    element changes about as much as with AdamW at the same rate (Liu et al. 2025, arXiv 2502.16982)."""
     rows, columns = shape
     if adjust == MATCHED:
         return lr * 0.2 * math.sqrt(max(rows, columns))
@@ -44,7 +44,7 @@ def rate_of(lr: float, shape: tuple[int, ...], adjust: str | None) -> float:
 
 
 def muon_step(param: Array, grad: Array, mean: Array, options: Values) -> None:
-    """One update of a matrix and of its momentum, in place."""
+    """Update a matrix and its momentum in place."""
     lr = options.lr
     mean += (1 - options.momentum) * (grad - mean)
     update = grad + options.momentum * (mean - grad) if options.nesterov else mean
@@ -66,18 +66,18 @@ def check_options(lr: Rate, weight_decay: float, momentum: float, ns_steps: int,
 
 
 class Muon(Optimizer):
-    """θ ← θ - lr' · O, O being the orthogonal matrix closest to the momentum: ``orthogonal`` and ``rate_of``.
+    """θ ← θ - lr' · O, where O is the orthogonal matrix closest to the momentum; see ``orthogonal``, ``rate_of``.
 
-    It is for matrices between hidden layers. Embeddings, the last layer and all vectors need another optimiser;
-    ``MuonWithAdamW`` combines both. PyTorch rounds the iteration to bfloat16; minigrad does not.
+    Use it for matrices between hidden layers. Embeddings, the last layer and all vectors need another optimiser;
+    ``MuonWithAdamW`` combines both. PyTorch, unlike minigrad, rounds the iteration to bfloat16.
 
     Args:
         params: matrices. lr: the rate before ``rate_of`` adjusts it. weight_decay: see AdamW.
         momentum, nesterov: m ← m + (1 - momentum)(g - m); O is closest to m (``nesterov``: g + momentum (m - g)).
-        ns_coefficients, eps, ns_steps: the iteration's parameters.
-        adjust_lr_fn: "original" (also None) or "match_rms_adamw".
+        ns_coefficients, eps, ns_steps: parameters of the iteration.
+        adjust_lr_fn: "original" (or None) or "match_rms_adamw".
 
-    Raises ValueError: an option outside its range, or a parameter that is not a matrix; RuntimeError: a complex one."""
+    Raises ValueError for an option outside its range or a non-matrix; RuntimeError for a complex parameter."""
 
     _refusal = "Muon only supports 2D parameters whereas we found a parameter with size: {size}"
 
@@ -133,12 +133,12 @@ class Muon(Optimizer):
 
 
 class MuonWithAdamW(Muon, AdamW):
-    """Muon for the groups that have ``muon=True``, AdamW for all others: one optimiser, and one schedule.
+    """Muon for groups with ``muon=True``, and AdamW for all others, in one optimiser with one schedule.
 
         MuonWithAdamW([{"params": matrices, "muon": True}, {"params": rest}], lr=5e-3, betas=(0.9, 0.98))
 
-    Muon's rate is adjusted so that its updates have AdamW's size ("match_rms_adamw"). Both use ``lr`` and
-    ``weight_decay``; ``betas`` and ``eps`` are AdamW's; ``momentum``, ``ns_steps`` and errors are Muon's."""
+    Muon's rate is adjusted to match the size of AdamW's updates ("match_rms_adamw"). Both use ``lr`` and
+    ``weight_decay``. AdamW also uses ``betas`` and ``eps``; Muon also uses ``momentum`` and ``ns_steps``."""
 
     _refusal = "Muon supports only matrices, but a parameter has the shape {shape}"
 

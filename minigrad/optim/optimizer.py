@@ -1,4 +1,4 @@
-"""Optimizer: parameter groups, each with its options, and a state for each parameter."""
+"""Optimizer: parameter groups with options, and a state for each parameter."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Closure = Callable[[], Any]
 Step = TypeVar("Step", bound=Callable[..., Any])
 Loss = TypeVar("Loss")
 Values = SimpleNamespace
-ZEROS = ""  # in ``Optimizer._state``: zeros, for all options
+ZEROS = ""  # in ``Optimizer._state``: zeros, whatever the options
 
 
 class _Required:
@@ -47,7 +47,7 @@ required = _Required()
 
 
 def plain_options(group: Group) -> Values:
-    """A group's options as attributes, with Python numbers: NumPy scalars could change an array's dtype."""
+    """A group's options as attributes, with Python numbers, since NumPy scalars could change an array's dtype."""
     return Values(**{k: _plain(v) for k, v in group.items() if k not in ("params", "param_names")})
 
 
@@ -59,7 +59,7 @@ def _plain(value: Any) -> Any:
 
 
 def parts(x: Array) -> Array:
-    """Complex numbers as pairs of reals in the same memory, (...) -> (..., 2); real ones unchanged."""
+    """Complex numbers as pairs of reals in the same memory, (...) -> (..., 2). Real arrays are unchanged."""
     return x[..., None].view(x.real.dtype) if x.dtype.kind == "c" else x
 
 
@@ -74,7 +74,7 @@ def _with_hooks(step: Step) -> Step:
         self: Optimizer = args[0]
         if getattr(type(self), "step", None) is not wrapped:
             return step(*args, **kwargs)
-        self._opt_called = True  # schedules check it
+        self._opt_called = True  # schedules check this
         try:
             for hook in self._hooks["step_pre"].values():
                 changed = hook(self, args, kwargs)
@@ -96,35 +96,35 @@ def _with_hooks(step: Step) -> Step:
 class Optimizer:
     """The base class of optimisers.
 
-    A subclass lists in ``_state`` the state of each parameter, and defines its rule, ``_update(param, grad, options,
-    state)``, which changes arrays in place. Its ``__init__`` passes ``checked(locals())`` to the base. Alternatively it
-    defines all of ``step(closure)``.
+    A subclass lists the state of each parameter in ``_state``, and defines the rule, ``_update(param, grad, options,
+    state)``, which changes arrays in place. Its ``__init__`` passes ``checked(locals())`` to the base. Alternatively,
+    it defines all of ``step(closure)``.
 
-    Options that all optimisers share and their docstrings omit:
-        lr: the learning rate, a number or a tensor of one element.
-        betas: the decay rates of the running means of the gradient and its square; in [0, 1).
+    Options shared by all optimisers and omitted from their docstrings:
+        lr: the learning rate, a number or a one-element tensor.
+        betas: the decay rates, in [0, 1), of the running means of the gradient and its square.
         eps: a small number that avoids division by 0.
-        weight_decay: an L2 penalty: weight_decay · θ is added to the gradient. With ``decoupled_weight_decay``
-            θ ← (1 - lr · weight_decay) θ before the step instead (Loshchilov and Hutter 2019).
+        weight_decay: an L2 penalty: weight_decay · θ is added to the gradient. With ``decoupled_weight_decay``,
+            instead θ ← (1 - lr · weight_decay) θ before the step (Loshchilov and Hutter 2019).
         maximize: ascend instead of descend.
-        foreach, capturable, fused: accepted for PyTorch's signature, but ignored. differentiable: only False.
+        foreach, capturable, fused: accepted for compatibility, but ignored. differentiable: must be False.
 
     Args:
         params: parameters, (name, parameter) pairs, or group dicts {"params": [...], "lr": ...}.
-        defaults: the options of groups that do not set them.
+        defaults: the default options of groups.
 
     Attributes:
-        param_groups: a dict for each group; change ``group["lr"]`` at any time.
+        param_groups: a dict for each group; ``group["lr"]`` can be changed at any time.
         state: a dict for each parameter that an update has changed. defaults: the argument.
 
-    Raises TypeError: parameters that are not tensors; ValueError: an option outside its range, or a required one
-    missing; no parameters, some in two groups or with a history, names for only some of them; NotImplementedError:
-    ``differentiable=True``: steps are not recorded."""
+    Raises TypeError if parameters are not tensors; ValueError if an option is missing or outside its range, or if
+    parameters are absent, in two groups, not leaves, or only partly named; NotImplementedError for
+    ``differentiable=True``, as steps are not recorded."""
 
-    # The initial state: a number makes a 0-D tensor; ZEROS makes zeros in the parameter's shape, as does an option's
-    # name, if that option is set.
+    # The initial state. A number makes a 0-D tensor. ZEROS makes zeros in the parameter's shape, as does an option's
+    # name if that option is set.
     _state: ClassVar[Mapping[str, float | str]] = {}
-    _kernel: ClassVar[str] = ""  # changes many parameters at once, if the backend has it
+    _kernel: ClassVar[str] = ""  # updates many parameters at once, if the backend has it
     _opt_called = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -161,7 +161,7 @@ class Optimizer:
 
     @functools.cached_property
     def _hooks(self) -> defaultdict[str, dict[int, Callable[..., Any]]]:
-        """Hooks by kind. An optimiser that wraps another one may never have called ``__init__``."""
+        """Hooks by kind. An optimiser that wraps another may never have called ``__init__``."""
         return vars(self).setdefault("_hooks", defaultdict(dict))  # concurrent threads get one dict
 
     def __getstate__(self) -> dict[str, Any]:
@@ -179,7 +179,7 @@ class Optimizer:
                     values[name] = scalar(values[name])
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add a group of parameters with its options: {"params": [...], "lr": 0.01}. The dict itself is stored."""
+        """Add a parameter group with its options: {"params": [...], "lr": 0.01}. The dict itself is stored."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params: Any = param_group["params"]
@@ -212,7 +212,7 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop all gradients, or fill them with zeros.
+        """Delete all gradients, or fill them with zeros.
 
         >>> w = mg.ones(1, requires_grad=True)
         >>> w.sum().backward()
@@ -232,9 +232,9 @@ class Optimizer:
 
     @_with_hooks
     def step(self, closure: Closure | None = None) -> Any:
-        """Change every parameter that has a gradient.
+        """Update every parameter that has a gradient.
 
-        It first calls ``closure``, if any, to recompute the loss and its gradients, and returns the closure's result.
+        If ``closure`` is given, first call it to recompute the loss and gradients, and return its result at the end.
 
         >>> w = mg.ones(1, requires_grad=True)
         >>> sgd = mg.optim.SGD([w], lr=0.1)
@@ -257,7 +257,7 @@ class Optimizer:
 
     @contextmanager
     def _in_float32(self, params: list[Tensor]) -> Iterator[None]:
-        """Convert 16-bit parameters, their gradients and states to float32, and round them back in place at the end."""
+        """Convert 16-bit parameters, gradients and states to float32, and round them back in place at the end."""
         narrow = [p for p in params if p.array.itemsize == 2 and is_half(p.array.dtype)]
         if not narrow:
             yield
@@ -282,7 +282,7 @@ class Optimizer:
             yield
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
-        """Change a group's parameters, all together if there is a kernel."""
+        """Update a group's parameters, all at once if there is a kernel."""
         options = plain_options(group)
         names = self._names(options)
         has_kernel = self._kernel and together(self._kernel, params) is not None
@@ -293,13 +293,13 @@ class Optimizer:
                 self._update(self._numbers(p.array), self._numbers(grad), options, state)
 
     def _update_together(self, params: list[Tensor], options: Values) -> list[Tensor]:
-        """Change the parameters that the kernel takes, and return the others."""
+        """Update the parameters that the kernel supports, and return the others."""
         return params
 
-    _numbers = staticmethod(parts)  # the array that the rule gets: real and imaginary parts separately
+    _numbers = staticmethod(parts)  # the array for the rule, with separate real and imaginary parts
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
-        """The rule: change the parameter and the arrays of its state in place."""
+        """The rule: update the parameter and its state arrays in place."""
         raise NotImplementedError(f"{type(self).__name__} has no update rule: define step(closure) or _update(...)")
 
     def _gradient(self, p: Tensor, options: Values) -> Array:
@@ -314,7 +314,7 @@ class Optimizer:
         return grad
 
     def _rule_state(self, p: Tensor, options: Values, names: list[str]) -> Values:
-        """The state of a parameter for the rule: arrays, and ``step``, counted from 1."""
+        """The parameter state for the rule: arrays, and ``step``, counted from 1."""
         state = self._begun(p, options)
         values = Values(**{name: self._numbers(state[name].array) for name in names})
         if "step" in state:
@@ -331,7 +331,7 @@ class Optimizer:
         return {name: zeros_like(p) if isinstance(start, str) else scalar(start) for name, start in starts}
 
     def _names(self, options: Values) -> list[str]:
-        """The names in the state of a parameter with these options."""
+        """The names in a parameter's state with these options."""
         optional = [start for start in self._state.values() if isinstance(start, str) and start != ZEROS]
         without = [start for start in optional if not getattr(options, start)]
         return [name for name, start in self._state.items() if start not in without]
@@ -345,7 +345,7 @@ class Optimizer:
         return self._passed("state_post", {"state": state, "param_groups": groups})
 
     def _numbered(self) -> tuple[dict[int, int], list[Group]]:
-        """The number of each parameter by its id, and the groups with numbers instead of parameters."""
+        """The parameter numbers by id, and the groups with numbers instead of parameters."""
         numbers: dict[int, int] = {}
         for group in self.param_groups:
             for p in group["params"]:
@@ -355,7 +355,7 @@ class Optimizer:
         return numbers, [{**own, "params": each} for own, each in zip(options, params, strict=True)]
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Load options and state, including PyTorch's. Tensors are copied to the parameters' dtypes and devices. Raises
+        """Load options and state, even from PyTorch. Tensors are copied to the parameters' dtypes and devices. Raises
         ValueError, and changes nothing, if the number of groups, or of parameters in a group, differs."""
         loaded = self._passed("load_pre", dict(state_dict))
         groups = copy.deepcopy(list(loaded["param_groups"]))
@@ -382,14 +382,14 @@ class Optimizer:
             hook(self)
 
     def _passed(self, hooks: str, state_dict: dict[str, Any]) -> dict[str, Any]:
-        """The state dict after all hooks have run; each may replace it."""
+        """The state dict after all hooks have run. Each hook may replace it."""
         for hook in self._hooks[hooks].values():
             changed = hook(self, state_dict)
             state_dict = state_dict if changed is None else changed
         return state_dict
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return other (args, kwargs)."""
+        """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new (args, kwargs)."""
         return register(self._hooks["step_pre"], hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
@@ -424,24 +424,24 @@ border_methods(Optimizer, "__init__", "add_param_group", "load_state_dict", "zer
 
 
 def zeros_like(p: Tensor) -> Tensor:
-    """A state of zeros."""
+    """An initial state of zeros."""
     return wrap(xp(p.array).zeros_like(p.array))
 
 
 def together(name: str, params: Sequence[Tensor]) -> Any:
-    """The kernel that changes many parameters at once; None if the backend has none."""
+    """The kernel that updates many parameters at once; None if the backend does not have it."""
     kernels: Any = of(params[0].array).kernels(name) if params else ()
     return kernels[0] if kernels else None
 
 
 def scalar(value: float) -> Tensor:
-    """A number in the state, in PyTorch's form: a 0-D tensor, float32 unless the default is float64."""
+    """A number in the state, represented as in PyTorch: a 0-D tensor, float32 unless the default is float64."""
     kind = np.float64 if dt.get_default_dtype() is dt.float64 else np.float32
     return wrap(np.array(value, kind))
 
 
 def advance(state: State) -> int:
-    """Count a step, and return its number, starting from 1."""
+    """Count a step and return its number, starting from 1."""
     steps = state["step"]
     if not isinstance(steps, Tensor):
         state["step"] = steps + 1
@@ -452,7 +452,7 @@ def advance(state: State) -> int:
 
 
 def _fitted(name: str, value: Any, p: Tensor) -> Any:
-    """A copy of a loaded value of a parameter's state, in the parameter's dtype (except a step count)."""
+    """A copy of a loaded state value, in the parameter's dtype (except for a step count)."""
     if isinstance(value, Tensor):
         if name == "step":
             return value.detach().clone()
@@ -479,7 +479,7 @@ def arguments(local: dict[str, Any], first: str = "") -> dict[str, Any]:
 
 
 def checked(local: dict[str, Any], first: str = "") -> dict[str, Any]:
-    """``arguments``. Raises ValueError if a shared option is outside its range."""
+    """``arguments``, checked. Raises ValueError if a shared option is outside its range."""
     options = arguments(local, first)
     lr = options["lr"]
     if isinstance(lr, Tensor) and lr.numel() != 1:

@@ -11,8 +11,7 @@ from .optimizer import Optimizer, Params, Rate, Values, checked, together
 
 class SGD(Optimizer):
     """Stochastic gradient descent: θ ← θ - lr · b, where b ← momentum · b + (1 - dampening) · g; the first b is g.
-
-    Without momentum b is g. With ``nesterov``, which needs a momentum and no dampening, the step is g + momentum · b
+    Without momentum, b is g. With ``nesterov``, which requires momentum without dampening, the step is g + momentum · b
     (Sutskever et al. 2013).
 
     >>> w = mg.ones(1, requires_grad=True)

@@ -1,4 +1,4 @@
-"""Averages of a model's weights over training: the plain mean (SWA, Izmailov et al. 2018), and EMA."""
+"""Averages of model weights over training: the plain mean (SWA, Izmailov et al. 2018), and EMA."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..nn.module import Module
 from ..tensor import Tensor
 from .optimizer import together
 
-if TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
+if TYPE_CHECKING:  # PyTorch's other names are in ``compat``
     from ..compat.optim.schedules import SWALR, update_bn
 
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn"]
@@ -37,7 +37,7 @@ def get_swa_avg_fn() -> Average:
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
     """``get_ema_avg_fn`` for lists of tensors, in place."""
-    get_ema_avg_fn(decay)  # checks it
+    get_ema_avg_fn(decay)  # checks the decay
     return lambda averaged, current, num_averaged: move_means(averaged, current, 1 - decay)
 
 
@@ -48,8 +48,8 @@ def get_swa_multi_avg_fn() -> Averages:
 
 @no_grad()
 def move_means(means: Sequence[Tensor], new: Sequence[Tensor], weight: float) -> None:
-    """mean ← mean + weight · (new - mean), in place, for floating-point tensors; others are copied. This is a
-    gradient descent step on ½ |mean - new|², so SGD's kernel changes many tensors together."""
+    """mean ← mean + weight · (new - mean), in place, for floating-point tensors; others are copied. This is a gradient
+    descent step on ½ |mean - new|², so SGD's kernel updates many tensors at once."""
     changed = [False] * len(means)
     if weight < 0.5 and (kernel := together("sgd", means)):
         many = kernel.Many([(m.array, n.array) for m, n in zip(means, new, strict=True)])
@@ -75,13 +75,13 @@ def _for_each(average: Average) -> Averages:
 
 
 class AveragedModel(Module):
-    """A copy of a model whose parameters are the mean over all calls of ``update_parameters``.
+    """A copy of a model whose parameters are averaged over all calls of ``update_parameters``.
 
     Args:
-        model: the model to copy. device: where to keep the copy; the model's if None.
+        model: the model to copy. device: the device for the copy; None means the model's device.
         avg_fn: computes the next mean from (mean, new, count so far); None means the plain mean.
-        multi_avg_fn: the same for lists of tensors, in place; raises AssertionError together with ``avg_fn``.
-        use_buffers: also average the buffers; they are copied otherwise."""
+        multi_avg_fn: updates lists of tensors in place; AssertionError if ``avg_fn`` is also given.
+        use_buffers: average the buffers as well instead of copying them."""
 
     n_averaged: Tensor
 
@@ -107,7 +107,7 @@ class AveragedModel(Module):
 
     @no_grad()
     def update_parameters(self, model: Module) -> None:
-        """Include the parameters of ``model`` in the mean; the first call copies them."""
+        """Add the parameters of ``model`` to the mean; the first call copies them."""
         means, new = (
             [*(p.detach() for p in m.parameters()), *(m.buffers() if self.use_buffers else ())]
             for m in (self.module, model)

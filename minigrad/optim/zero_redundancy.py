@@ -1,7 +1,7 @@
-"""ZeroRedundancyOptimizer: each rank keeps the optimiser's state of only its share of the parameters.
+"""ZeroRedundancyOptimizer: each rank stores the optimiser state only for its share of parameters.
 
 Rajbhandari et al. 2020, "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", stage 1. All ranks have
-all gradients (from DistributedDataParallel); each updates its share and sends the new weights to the others.
+all gradients (from DistributedDataParallel); each rank updates its share and sends the new weights to the others.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from .optimizer import Group, Optimizer, Params
 
 
 class ZeroRedundancyOptimizer(Optimizer):
-    """Updates a share of the parameters with another optimiser, and receives the rest from the ranks that update them.
-    Each parameter of a group, the largest first, goes to the rank with the smallest share, as in PyTorch.
+    """Updates a share of the parameters with another optimiser, and receives the rest from the other ranks. As in
+    PyTorch, each parameter of a group, largest first, is assigned to the rank with the smallest share.
 
     Args:
-        params: see ``Optimizer``; the same on all ranks.
-        optimizer_class, defaults: the optimiser of each share, and its options.
+        params: see ``Optimizer``; must be the same on all ranks.
+        optimizer_class, defaults: the class and options of the optimiser for each share.
         process_group: the ranks; None for all.
-        parameters_as_bucket_view: ignored, as weights are sent from their own memory. overlap_with_ddp: only False.
+        parameters_as_bucket_view: ignored, as weights are sent directly. overlap_with_ddp: must be False.
 
     The attribute ``optim`` is the inner optimiser, which sees only the gradients of this rank's share. Raises
-    ValueError: ``init_process_group`` was not called; TypeError: ``optimizer_class`` is not an optimiser;
-    NotImplementedError: ``overlap_with_ddp=True``."""
+    ValueError if ``init_process_group`` was not called; TypeError if ``optimizer_class`` is not an optimiser;
+    NotImplementedError for ``overlap_with_ddp=True``."""
 
     def __init__(
         self,
@@ -54,21 +54,21 @@ class ZeroRedundancyOptimizer(Optimizer):
             self._share(group["params"])
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add a group of parameters with its options; all ranks must call it."""
+        """Add a parameter group with its options. All ranks must call this method."""
         self.optim.add_param_group(param_group)
         self._share(param_group["params"])
 
     def _share(self, params: list[Tensor]) -> None:
-        """Assign each parameter to a rank: the largest first, to the rank with the smallest share."""
+        """Assign each parameter, largest first, to the rank with the smallest share."""
         loads = [0] * self.process_group.size()
         for p in sorted(params, key=lambda p: -p.array.size):
             self._owners[p] = rank = loads.index(min(loads))
             loads[rank] += p.array.size
             if rank != self.process_group.number:
-                self.state.pop(p, None)  # some optimisers create it immediately
+                self.state.pop(p, None)  # some optimisers create the state immediately
 
     def step(self, closure: Any = None) -> Any:
-        """Update this rank's share, and receive the others; all ranks must call it. ``closure``: see ``Optimizer``."""
+        """Update this rank's share and receive the others. All ranks must call this. ``closure``: see ``Optimizer``."""
         loss = None if closure is None else closure()
         gradients = {p: p._grad for p, rank in self._owners.items() if rank != self.process_group.number}
 
@@ -92,7 +92,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return loss
 
     def consolidate_state_dict(self, to: int = 0) -> None:
-        """Gather the state of all shares on rank ``to`` of the group, for ``state_dict()``; all ranks must call it."""
+        """Gather the state of all shares on rank ``to`` of the group, for ``state_dict()``. Call this on all ranks."""
         numbers, groups = self._numbered()
         state = {numbers[id(p)]: dict(values) for p, values in self.state.items() if values}
         is_here = self.process_group.number == to
@@ -102,8 +102,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         self._whole = {"state": dict(sorted(values_by_number.items())), "param_groups": groups} if is_here else None
 
     def state_dict(self) -> dict[str, Any]:
-        """The whole state, in the form of ``optimizer_class``. Raises RuntimeError: ``consolidate_state_dict`` was not
-        called on all ranks beforehand, or sent the state to another rank."""
+        """The whole state, in the format of ``optimizer_class``. Raises RuntimeError if ``consolidate_state_dict`` was
+        not called on all ranks beforehand, or was called with another rank."""
         if self._whole is None:
             rank = self.process_group.number
             raise RuntimeError(
@@ -115,7 +115,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return self._passed("state_post", self._whole)
 
     def load_state_dict(self, state_dict: Any) -> None:
-        """Load a whole state, from any number of ranks or from ``optimizer_class``: each rank takes its share. Raises
+        """Load a whole state, saved on any number of ranks or by ``optimizer_class``. Each rank keeps its share. Raises
         ValueError like ``Optimizer``, and changes nothing."""
         loaded, own = self._passed("load_pre", dict(state_dict)), self.process_group.number
         pairs = zip(loaded["param_groups"], self.param_groups, strict=False)  # the inner optimiser compares them

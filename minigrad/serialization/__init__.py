@@ -1,9 +1,9 @@
-"""Saving and loading: ``save`` and ``load``, their file formats, and the names that files may use.
+"""Saving and loading: ``save`` and ``load``, file formats, and the names that files may use.
 
-A path that ends in ".safetensors" gets a safetensors file, whose metadata describes the structure (``tree.py``): any
-reader of safetensors can read a state dict. Other paths get PyTorch's archive (``archive_writer.py``), which can also
-contain pickled objects. Loading detects the format from the content and runs no code from a file, unless the caller
-trusts it and passes ``weights_only=False``.
+A path that ends in ".safetensors" selects the safetensors format, where metadata describes the structure (``tree.py``),
+so that any safetensors reader can read a state dict. Other paths select PyTorch's archive format
+(``archive_writer.py``), which can also contain pickled objects. Loading detects the format from the content and does
+not run code from a file unless the caller trusts it and passes ``weights_only=False``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ += ["save", "save_file"]
 
 _KEY = "minigrad"
 _VERSION = 2
-_LONGEST_TREE = 50_000_000  # characters; a safetensors header can have twice as many bytes
+_LONGEST_TREE = 50_000_000  # characters; a safetensors header can be twice as long in bytes
 
 
 def save(
@@ -45,16 +45,16 @@ def save(
 
     Args:
         obj: anything. Nested dicts, lists, tuples, sets, tensors, Parameters, NumPy arrays, numbers, text, bytes,
-            dtypes, devices, sizes and namespaces are written as data. An object that contains anything else (a module)
-            is pickled, and ``load`` needs ``weights_only=False`` or its classes among ``safe_globals``. Memory that
-            several tensors or views share is written once, and they share it again after loading.
+            dtypes, devices, sizes and namespaces are written as data. An object that contains anything else (such as a
+            module) is pickled; loading it requires ``weights_only=False`` or its classes in ``safe_globals``. Memory
+            shared by several tensors or views is written once, and shared again after loading.
         f: a path, which is replaced atomically, or a binary file object. Data is written as a safetensors file if the
-            path ends in ".safetensors", else as an archive that ``torch.load`` reads.
-        pickle_module, pickle_protocol: for pickling; by default Python's, with protocol 2 for data, 5 for the rest.
+            path ends in ".safetensors", else as an archive for ``torch.load``.
+        pickle_module, pickle_protocol: for pickling; by default Python's ``pickle`` with protocol 2 for data, else 5.
 
-    Raises pickle.PicklingError, TypeError, AttributeError: a part cannot be pickled, such as a lambda; TypeError: a
-    complex128 or 4-bit float tensor for a safetensors file, which lacks these dtypes; AttributeError:
-    ``f`` is not a path or a file object. OSError: the file cannot be written.
+    Raises pickle.PicklingError, TypeError or AttributeError if a part, such as a lambda, cannot be pickled; TypeError
+    for a complex128 or 4-bit float tensor in a safetensors file, which lacks these dtypes; AttributeError if ``f`` is
+    not a path or a file object; OSError if the file cannot be written.
 
     >>> import os, tempfile
     >>> file = os.path.join(tempfile.mkdtemp(), "model.pt")
@@ -109,18 +109,18 @@ def load(
 
     Args:
         f: a path, or a binary file object, which is read from its position to its end.
-        map_location: the device for all tensors, a dict of locations, {"cuda:0": "cpu"}, or a function of
-            (storage, location). If None, tensors go to the device that they were saved from, if it exists.
-        pickle_module: its ``Unpickler`` reads pickles. Implies ``weights_only=False``.
-        weights_only: read only data (the default). False lets a file that you trust run code.
-        mmap: leave tensors in the file until they are read.
-        pickle_load_args: ``encoding``, for text that Python 2 wrote.
+        map_location: the device for all tensors, a dict of locations, {"cuda:0": "cpu"}, or a function of (storage,
+            location). None means the device from which each tensor was saved, if it exists.
+        pickle_module: a module whose ``Unpickler`` reads pickles. Implies ``weights_only=False``.
+        weights_only: read only data (the default). False allows a trusted file to run code.
+        mmap: leave tensors in the file until they are accessed.
+        pickle_load_args: ``encoding``, for text written by Python 2.
 
-    Returns the object; for another program's safetensors file, a dict of its tensors. If ml_dtypes is missing, bfloat16
-    becomes float32.
+    Returns the object, or a dict of tensors for another program's safetensors file. Without ml_dtypes, bfloat16 becomes
+    float32.
 
-    Raises FileNotFoundError: the file does not exist. EOFError: it is empty. RuntimeError: it is damaged, or its format
-    unknown. pickle.UnpicklingError: it contains more than data.
+    Raises FileNotFoundError if the file does not exist; EOFError if it is empty; RuntimeError if it is damaged or in an
+    unknown format; pickle.UnpicklingError if it contains more than data.
 
     >>> import os, tempfile
     >>> file = os.path.join(tempfile.mkdtemp(), "model.pt")
@@ -141,7 +141,7 @@ def load(
 
 
 def _loaded(source: Source, how: How, map_location: Any) -> Any:
-    """Load the object in a file."""
+    """Load the object from a file."""
     if not safetensors_file.begins(source):
         start = source.start(4)
         if start == b"PK\x03\x04":
@@ -165,7 +165,7 @@ def _loaded(source: Source, how: How, map_location: Any) -> Any:
 
 
 def _load_shards(source: Source, map_location: Any) -> dict[str, Any]:
-    """Load the tensors of several files, given their index ("model.safetensors.index.json")."""
+    """Load the tensors from several files, given their index ("model.safetensors.index.json")."""
     try:
         files = json.loads(source.data.tobytes())["weight_map"]
         plain = (f.isprintable() and os.path.basename(f) == f not in ("", ".", "..") for f in files.values())
@@ -195,8 +195,8 @@ def _load_shards(source: Source, map_location: Any) -> dict[str, Any]:
 
 
 def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:
-    """Write tensors by name, like ``safetensors.torch.save_file``, with a checksum. Raises TypeError, OSError;
-    ValueError: a name with a lone surrogate."""
+    """Write tensors by name, like ``safetensors.torch.save_file``, with a checksum. Raises TypeError, OSError, or
+    ValueError if a name has a lone surrogate."""
     arrays: dict[str, Ndarray] = {}
     for name, tensor in tensors.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):

@@ -1,10 +1,10 @@
 """The names and values that an untrusted file may contain: plain containers, NumPy arrays, tensors, and classes that a
-program declares safe; and limits on the number of parts (counting repetitions), nesting, and keys.
+program declares safe; and limits on the number of parts (counting repetitions), nesting and keys.
 
-A tuple that contains another twice, which contains a third twice, and so on, takes 300 bytes in a pickle for 45 levels,
-but hashing, comparing or printing it takes forever. Python's dicts are fast only if few keys share a hash. Hashes of
-text and bytes are secret, but an integer's hash is its remainder by 2⁶¹ - 1: anyone can write a file of integers, or of
-complex numbers or tuples of integers, that all share one hash, so that each is compared with all earlier ones.
+A tuple that contains another twice, which contains a third twice, and so on for 45 levels, takes 300 bytes in a pickle,
+but hashing, comparing or printing it takes forever. Python's dicts are only fast if few keys share a hash. Hashes of
+text and bytes are secret, but an integer's hash is its remainder modulo 2⁶¹ - 1. Anyone can therefore write a file of
+integers, complex numbers or tuples of integers that all share one hash, so that each is compared with all earlier ones.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from .source import Ndarray, check_shape, short
 
 MOST_PARTS = 50_000_000
 DEEPEST = 25_000
-FRAGILE = (defaultdict, deque)  # Python frees nested ones by recursion, which overflows its stack
-_LEVELS = 100  # levels that each of these counts as
+FRAGILE = (defaultdict, deque)  # Python frees these recursively, so deep nesting overflows its stack
+_LEVELS = 100  # the number of levels that each of these counts as
 _ENOUGH = 1 << 62
 _SIZED = (tuple, list, dict, set, frozenset, deque)
 _CONTAINERS = (*_SIZED, Namespace, SimpleNamespace, Tensor)
 
 
 class Bounds:
-    """Counts parts and nesting levels of values, and caches the counts until ``forget``."""
+    """Counts parts and nesting levels of values, and caches the counts until ``forget`` is called."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, int, int]] = {}  # by id: the value (kept alive), its parts, its depth
 
     def of(self, value: Any) -> tuple[int, int]:
-        """The parts and the depth of a value. A value that contains itself counts once."""
+        """The number of parts and the depth of a value. A value that contains itself counts once."""
         counts, stack = self._known, [value]
         while stack:
             node = stack[-1]
@@ -53,7 +53,7 @@ class Bounds:
                 continue
             inner = _inner(node)
             if id(node) not in counts:
-                counts[id(node)] = node, 0, 0  # its parts are being counted
+                counts[id(node)] = node, 0, 0  # marks that its parts are being counted
                 if missing := [part for part in inner if id(part) not in counts and not _is_leaf(part)]:
                     stack += missing
                     continue
@@ -67,7 +67,7 @@ class Bounds:
         return counts[id(value)][1:]
 
     def forget(self, changed: Any) -> None:
-        """Drop the cached counts if they include a value that is about to change."""
+        """Drop the cached counts if they include a value that is about to be modified."""
         if id(changed) in self._known:
             self._known.clear()
 
@@ -81,7 +81,7 @@ class Bounds:
 
 
 def _is_leaf(part: Any) -> bool:
-    """Whether it is a small tuple without containers, which is faster to count than to cache."""
+    """Whether a part is a small tuple without containers, which is faster to count than to cache."""
     return isinstance(part, tuple) and len(part) < 8 and not any(isinstance(inner, _CONTAINERS) for inner in part)
 
 
@@ -97,24 +97,24 @@ def _inner(node: Any) -> list[Any]:
 
 
 def dismantle(containers: list[Any]) -> None:
-    """Empty the fragile containers while all are alive."""
+    """Empty the fragile containers while all of them are alive."""
     for container in containers:
         if isinstance(container, FRAGILE):
             container.clear()
 
 
-_MOST_BITS = 1 << 14  # of an integer key: its hash is not cached, but computed on each use
-_MOST_HASHED = 100_000  # parts of one key: nested tuples that repeat each other take exponential time to hash
+_MOST_BITS = 1 << 14  # of an integer key, whose hash is recomputed on each use, not cached
+_MOST_HASHED = 100_000  # parts of one key, as nested tuples that repeat each other take exponential time to hash
 _DEEPEST = 50
-# Keys with one hash: at most eight 64-bit integers share one, and a few dozen floating-point numbers; twice as many
-# on a 32-bit system, where hashes are remainders by 2³¹ - 1
+# At most eight 64-bit integers, or a few dozen floating-point numbers, share one hash. On a 32-bit system, where hashes
+# are remainders modulo 2³¹ - 1, twice as many do.
 _MOST_ALIKE = 64 if sys.hash_info.width == 64 else 128
-_FEW = 128  # keys that are always fast
+_FEW = 128  # a number of keys that is always fast
 
 
 def hashed(keys: list[Any], bounds: Bounds) -> int:
-    """The number of tuple parts that hashing these keys visits. Raises ValueError for a key that takes too deep a
-    stack or too much time to hash: nested tuples, or a huge number."""
+    """The number of tuple parts visited when hashing these keys. Raises ValueError for a key whose hash requires too
+    deep a stack or too much time: nested tuples, or a huge number."""
     total = 0
     for key in keys:
         if isinstance(key, int) and key.bit_length() > _MOST_BITS:
@@ -128,7 +128,7 @@ def hashed(keys: list[Any], bounds: Bounds) -> int:
 
 
 def dict_of(items: Any = ()) -> Any:
-    """A dict from another dict, or from pairs. Raises like ``hashed`` and ``put``; TypeError: neither."""
+    """A dict from another dict or from pairs. Raises the errors of ``hashed`` and ``put``, and TypeError otherwise."""
     if not isinstance(items, (dict, list, tuple)):
         raise TypeError(f"a dict of a {type(items).__name__}")
     pairs = [(key, value) for key, value in (items.items() if isinstance(items, dict) else items)]
@@ -137,8 +137,8 @@ def dict_of(items: Any = ()) -> Any:
 
 
 def set_of(members: Any = ()) -> Any:
-    """A set of members. Raises like ``hashed`` and ``put``."""
-    if not isinstance(members, (list, tuple, set, frozenset, dict)):  # a few bytes can encode a range of any length
+    """A set of members. Raises the errors of ``hashed`` and ``put``."""
+    if not isinstance(members, (list, tuple, set, frozenset, dict)):  # such as a range, which can be short but huge
         raise TypeError(f"a set of a {type(members).__name__}")
     hashed(list(members), Bounds())
     return put(set(), members)
@@ -146,7 +146,7 @@ def set_of(members: Any = ()) -> Any:
 
 def put(target: Any, items: Iterable[Any]) -> Any:
     """Add (key, value) pairs to a dict, or members to a set, and return it. Raises ValueError if too many keys share a
-    hash: whenever their number reaches a power of two, their hashes are compared, in linear time."""
+    hash. The hashes are compared, in linear time, whenever the number of keys reaches a power of two."""
     is_dict = isinstance(target, dict)
     for item in items:
         before = len(target)
@@ -171,7 +171,7 @@ safe: dict[Name, Any] = {}
 
 
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
-    """Let ``load`` create objects of these classes and call these functions, also with ``weights_only=True``;
+    """Allow ``load`` to create objects of these classes and call these functions even with ``weights_only=True``.
     (class, "module.Name") is a class with a different name in files."""
     names: dict[Name, Any] = {}
     for entry in safe_globals:
@@ -186,18 +186,18 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """The classes and functions that ``add_safe_globals`` has added."""
+    """The classes and functions added by ``add_safe_globals``."""
     return list(safe.values())
 
 
 def clear_safe_globals() -> None:
-    """Remove everything that ``add_safe_globals`` has added."""
+    """Remove everything added by ``add_safe_globals``."""
     safe.clear()
 
 
 @contextmanager
 def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
-    """``with safe_globals([GPTConfig]): load(f)``: ``add_safe_globals`` for the duration of the block."""
+    """Apply ``add_safe_globals`` for the duration of a block: ``with safe_globals([GPTConfig]): load(f)``."""
     before = dict(safe)
 
     def put_back() -> None:
@@ -216,14 +216,14 @@ def _defaultdict(factory: Any = None, items: Any = ()) -> defaultdict[Any, Any]:
 
 
 def _member(cls: Any, name: Any) -> Any:
-    """A member of a safe enumeration, which some versions such as Python 3.11.2 save as getattr(cls, name)."""
+    """A member of a safe enumeration, which some Python versions, such as 3.11.2, save as getattr(cls, name)."""
     if not isinstance(cls, EnumMeta) or not isinstance(name, str) or name not in cls.__members__:
         raise TypeError(f"its pickle gets the attribute {short(name)} of {short(cls)}")
     return cls.__members__[name]
 
 
 def _encode(text: str, encoding: str = "latin1") -> bytes:
-    """Bytes, in protocol 2's form."""
+    """Bytes, as encoded by protocol 2."""
     if encoding not in ("latin1", "latin-1"):
         raise ValueError(f"bytes written as text in {short(encoding)}")
     return text.encode("latin1")
@@ -236,21 +236,21 @@ def _bytearray(data: Any = b"", encoding: str = "latin-1") -> bytearray:
 
 
 def size_of(numbers: Any = ()) -> Size:
-    """A Size. Raises TypeError: these are not integers."""
+    """A Size. Raises TypeError for anything except integers."""
     if not isinstance(numbers, (tuple, list)) or not all(type(n) is int for n in numbers):
         raise TypeError("a Size of values that are not integers")
     return Size(numbers)
 
 
 def _reconstructor(cls: Any, base: Any, state: Any) -> Any:
-    """An object without arguments, in the form of protocols 0 and 1."""
+    """An object without arguments, as encoded by protocols 0 and 1."""
     if base is not object or state is not None or not isinstance(cls, type) or cls not in NEW:
         raise TypeError(f"an object of {short(cls)}")
     return FUNCTIONS[cls]()
 
 
 def device_of(*args: Any) -> Device:
-    """A device with a name and a number. Raises TypeError; ValueError: it does not exist."""
+    """A device, from its name and number. Raises TypeError, or ValueError if it does not exist."""
     if not all(arg is None or type(arg) is str or (type(arg) is int and arg < 1 << 31) for arg in args):
         raise TypeError("a device whose arguments are not a name and a number")
     try:
@@ -288,7 +288,7 @@ def _reconstruct(cls: Any, shape: Any, code: Any) -> Ndarray:
 
 
 def fill_array(array: Any, state: Any) -> None:
-    """Set the contents of an array, after a check."""
+    """Set the contents of an array after checking them."""
     _, shape, kind, fortran, raw = state
     array.__setstate__((1, shape, kind, bool(fortran), _content(raw, kind, shape)))
 
@@ -299,7 +299,7 @@ def _content(raw: Any, kind: Any, shape: Any) -> bytes:
         raise TypeError(f"a NumPy dtype {dtype_text}, which holds more than numbers or text")
     check_shape(shape, max(1, kind.itemsize))
     raw = _encode(raw) if isinstance(raw, str) else raw
-    if not kind.itemsize and math.prod(shape) > _MOST_EMPTY:  # NumPy allocates a character for each
+    if not kind.itemsize and math.prod(shape) > _MOST_EMPTY:  # NumPy allocates a character for each element
         raise ValueError("a NumPy array of many empty texts")
     if not isinstance(raw, bytes) or len(raw) != math.prod(shape) * kind.itemsize:
         raise ValueError("a NumPy array whose shape does not fit its bytes")
@@ -311,7 +311,7 @@ def _scalar(kind: Any, raw: Any) -> Any:
 
 
 def _frombuffer(raw: Any, kind: Any, shape: Any, order: Any) -> Ndarray:
-    """An array, in protocol 5's form."""
+    """An array, as encoded by protocol 5."""
     if not isinstance(raw, (bytes, bytearray)) or order not in ("C", "F"):
         raise TypeError(f"an array of a {type(raw).__name__}")
     content = _content(bytes(raw), kind, shape)
@@ -336,9 +336,9 @@ VALUES: dict[Name, Any] = {
     ("_codecs", "encode"): _encode,
     ("builtins", "getattr"): _member,
     ("torch", "Size"): Size,
-    ("minigrad.size", "Size"): Size,  # its earlier place
+    ("minigrad.size", "Size"): Size,  # its earlier module
     ("minigrad.backend.size", "Size"): Size,
-    ("minigrad.tensor", "Size"): Size,  # its earlier place
+    ("minigrad.tensor", "Size"): Size,  # its earlier module
     ("torch", "device"): Device,
     ("minigrad.backend.device", "Device"): Device,
     ("minigrad.backend.dtype", "named"): named,

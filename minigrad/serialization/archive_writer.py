@@ -1,6 +1,6 @@
-"""Writes an object in PyTorch's format: an archive of one pickle and its tensors' memory. Python's pickler writes
-the names of PyTorch's functions without needing PyTorch. Tensors that overlap become views of one storage. The archive
-is an uncompressed zip whose records are aligned to 64 bytes, like PyTorch's."""
+"""Writes an object in PyTorch's format: an archive of one pickle and the tensor memory. Python's pickler writes the
+names of PyTorch's functions without requiring PyTorch. Tensors that overlap become views of one storage. As in PyTorch,
+the archive is an uncompressed zip file whose records are aligned to 64 bytes."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from .memory import STORAGES, Block, Part, blocks
 from .source import Ndarray, replaced
 from .tree import NotPlain
 
-_Pickler: Any = vars(pickle)["_Pickler"]  # type checkers know only the C version
-_ALIGNMENT = 64  # of records
+_Pickler: Any = vars(pickle)["_Pickler"]  # type checkers only know the C version
+_ALIGNMENT = 64  # the alignment of records
 _LONG = 1 << 30  # bytes; larger records need 64-bit sizes
 
 
 class _Code:
-    """A part of a pickle: opcodes, or a function that returns them once all tensors are known."""
+    """A part of a pickle: opcodes, or a function that returns opcodes once all tensors are known."""
 
     def __init__(self, code: bytes | Callable[[], bytes]) -> None:
         self.code = code
 
     def __call__(self) -> None:
-        """Do nothing: picklers check that a function or class is callable."""
+        """Do nothing. Picklers check that a function or class is callable."""
 
 
 class Archiver(_Pickler):  # type: ignore[misc]
     """Pickles any object for an archive."""
 
     def __init__(self, protocol: int) -> None:
-        self._codes: list[Any] = []  # bytes, and functions that return them at the end
+        self._codes: list[Any] = []  # bytes, and functions that return bytes at the end
         self._parts: list[Part] = []
         self._keys: dict[Block, str] = {}
         super().__init__(SimpleNamespace(write=self._codes.append), protocol)
 
     def parts(self, obj: Any) -> tuple[bytes, list[tuple[str, Ndarray]]]:
-        """An object's pickle (no frames, which would join it too early), and its tensors' memory by key, (n,) uint8."""
+        """An object's pickle (without frames, which would join it too early) and tensor memory by key, (n,) uint8."""
         self.write(pickle.PROTO + bytes([self.proto]))
         self.save(obj)
         self.write(pickle.STOP)
@@ -67,7 +67,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
         is_parameter = type(obj) is Parameter
         arguments = partial(self._arguments, part, obj, is_parameter)
 
-        def function() -> bytes:  # builds the tensor from a typed storage, or from bytes
+        def function() -> bytes:  # builds the tensor from a typed storage or from bytes
             return _global("torch._utils", "_rebuild_tensor_v2" if _has_storage(part.block) else "_rebuild_tensor_v3")
 
         if is_parameter:
@@ -84,7 +84,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
             self.memoize(obj)
 
     def _arguments(self, part: Part, obj: Tensor, is_parameter: bool) -> bytes:
-        """The arguments: the storage, and the tensor's layout in it."""
+        """The arguments of this function: the storage, and the tensor's layout in it."""
         kind, block = dt.of_numpy(part.array.dtype).name, part.block
         typed = _has_storage(block)
         form = _global("torch", f"{STORAGES[kind]}Storage") if typed else _global("torch.storage", "UntypedStorage")
@@ -97,7 +97,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
         return b"((" + storage + b"tQ" + layout + flag + hooks + last + pickle.TUPLE
 
     def _bytes(self, obj: bytes) -> None:
-        """In protocol 2 encode even empty bytes, as PyTorch rejects a call of ``bytes``."""
+        """With protocol 2, encode even empty bytes, as PyTorch rejects calls of ``bytes``."""
         if obj or self.proto > 2:
             self.save_bytes(obj)
         else:
@@ -124,7 +124,7 @@ class PlainArchiver(Archiver):
     """Pickles only plain data. Raises NotPlain for an object with a name that ``load`` would reject."""
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
-        """Write a name, if ``load`` allows it."""
+        """Write a name if ``load`` allows it."""
         own = name or getattr(obj, "__qualname__", None) or obj.__name__
         module = vars(pickle)["whichmodule"](obj, own)
         if (PYTHON_2.get(module, module), own) not in VALUES:
@@ -139,7 +139,7 @@ class PlainArchiver(Archiver):
 
 
 def _has_storage(block: Block) -> bool:
-    """Whether PyTorch has a typed storage for it: all its arrays have one dtype, and not one of the newer ones."""
+    """Whether PyTorch has a typed storage for a block: all arrays in it have one dtype, which is not a newer one."""
     return block.kind is not None and dt.of_numpy(block.kind).name in STORAGES
 
 
@@ -161,16 +161,16 @@ def _numbers(values: Any) -> bytes:
 
 
 def save_plain(obj: Any, f: Any, protocol: int | None) -> None:
-    """Write plain data for PyTorch to a path or a binary file object. Raises NotPlain; OSError."""
+    """Write plain data for PyTorch to a path or a binary file object. Raises NotPlain or OSError."""
     try:
         parts = PlainArchiver(2 if protocol in (None, 0, 1) else protocol).parts(obj)
-    except Exception as error:  # raised by an object's methods
+    except Exception as error:  # may be raised by the object's methods
         raise NotPlain("a part that cannot be pickled") from error
     _write(f, *parts)
 
 
 def save_any(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None:
-    """Write any object; another pickle module also pickles the tensors. Raises like ``save``."""
+    """Write any object. Any other pickle module pickles the tensors as well. Raises the errors of ``save``."""
     protocol = 5 if protocol is None else protocol
     if pickle_module not in (None, pickle):
         _write(f, pickle_module.dumps(obj, protocol=protocol), [])
@@ -179,7 +179,7 @@ def save_any(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None
 
 
 class _Sink:
-    """A file object that zipfile only appends to. Positions in the archive count from its current end."""
+    """A file object that zipfile only appends to. Archive positions are relative to its initial end."""
 
     def __init__(self, file: Any) -> None:
         self._file, self.position = file, 0
@@ -190,11 +190,11 @@ class _Sink:
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing: the file's owner flushes it."""
+        """Do nothing, as the file's owner flushes it."""
 
 
 def _write(f: Any, content: bytes, storages: list[tuple[str, Ndarray]]) -> None:
-    """Write the records, in PyTorch's order, to a path or a binary file object."""
+    """Write the records in PyTorch's order to a path or a binary file object."""
     if not hasattr(f, "write"):
         with replaced(f) as temporary, open(temporary, "wb") as file:
             return _write(file, content, storages)

@@ -1,5 +1,5 @@
-"""Reads PyTorch's checkpoints: a zip archive of a pickle and its storages, or (before 1.6) both in sequence. Reading
-runs no code unless the file is ``trusted``; then names in it are imported and called."""
+"""Reads PyTorch checkpoints: a zip archive of a pickle and its storages, or (before 1.6) both in sequence. Reading does
+not run code unless the file is ``trusted``, in which case names in it are imported and called."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .machine import Machine, refusal
 from .memory import Placing, Rebuilder
 from .source import DAMAGE, Ndarray, Source, cause, reason, short
 
-_MAGIC = 0x1950A86A20F9469CFC6C  # in files of PyTorch before 1.6
+_MAGIC = 0x1950A86A20F9469CFC6C  # in files from PyTorch before 1.6
 
 
 class How(NamedTuple):
     """How to read a checkpoint."""
 
     place: Placing
-    trusted: bool  # let the file run code
-    pickle_module: Any  # its ``Unpickler`` reads a trusted file
-    encoding: str  # for text that Python 2 wrote
+    trusted: bool  # allow the file to run code
+    pickle_module: Any  # a module whose ``Unpickler`` reads a trusted file
+    encoding: str  # for text written by Python 2
 
 
 def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: How) -> Any:
@@ -38,7 +38,7 @@ def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: H
             values = rebuilder.values() | {("torch", "Size"): Size, ("torch", "device"): Device}
 
             class Trusting(how.pickle_module.Unpickler):  # type: ignore[misc, name-defined]
-                """Calls the functions that the file names, but builds tensors itself."""
+                """Calls the functions named in the file, but builds tensors itself."""
 
                 def find_class(self, module: str, name: str) -> Any:
                     if (module, name) in values:
@@ -64,7 +64,7 @@ def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: H
 
 
 class _Archive:
-    """The records of a zip archive. It first checks that they are uncompressed and do not overlap."""
+    """The records of a zip archive, first checked to be uncompressed and not to overlap."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -108,7 +108,7 @@ class _Archive:
         return info.header_offset + 30 + name + extra, info.file_size
 
     def read(self, name: str, size: int | None = None) -> Ndarray:
-        """The bytes of a record; their checksum is verified unless they stay in the mapped file."""
+        """The bytes of a record. The checksum is verified unless they stay in the mapped file."""
         info = self.records.get(self.folder + name)
         if info is None or (size is not None and info.file_size < size):
             raise self.source.damaged(f"lacks the record {short(name)}, or a part of it")
@@ -119,7 +119,7 @@ class _Archive:
 
 
 def load_archive(source: Source, how: How) -> Any:
-    """Load the object in a zip archive. Raises like ``load``."""
+    """Load the object from a zip archive. Raises the errors of ``load``."""
     archive = _Archive(source)
     order = archive.read("byteorder").tobytes() if archive.folder + "byteorder" in archive.records else b"little"
     if order != sys.byteorder.encode():
@@ -133,8 +133,8 @@ def load_archive(source: Source, how: How) -> Any:
 
 
 def load_legacy(source: Source, how: How) -> Any:
-    """Load the object in a file with a sequence of pickles: a magic number, the version, the machine's byte order, the
-    object, and the keys of its storages; then the storages. Raises like ``load``."""
+    """Load the object from a file with a sequence of pickles: a magic number, the version, the machine's byte order,
+    the object and the keys of its storages, followed by the storages. Raises the errors of ``load``."""
     waiting: dict[str, Ndarray] = {}
 
     def bytes_of(key: str, size: int) -> Ndarray:  # filled later, as storages follow the object
@@ -168,7 +168,7 @@ def load_legacy(source: Source, how: How) -> Any:
 
 
 def _fill(source: Source, keys: Any, position: int, waiting: dict[str, Ndarray]) -> int:
-    """Read the storages: for each, the number of its elements, then the elements. Returns the position after them."""
+    """Read the storages, each consisting of the number of elements and the elements. Returns the end position."""
     if type(keys) is not list or not all(type(key) is str for key in keys) or sorted(keys) != sorted(waiting):
         raise source.damaged("is a checkpoint whose storages do not match their names")
     for key in keys:

@@ -1,6 +1,6 @@
-"""A pickle machine that runs no code: it builds plain values, and rejects all names that ``allowed.py`` lacks. Python's
-unpickler calls anything that a file names. This one reuses its opcodes for numbers, text and containers, but restricts
-names, calls and states to the allowed ones. It reads protocols 2 to 5, which PyTorch and Python 3 write."""
+"""A pickle machine that does not run code: it builds plain values, and rejects all names not in ``allowed.py``.
+Python's unpickler calls anything named in a file. This machine reuses its opcodes for numbers, text and containers, but
+restricts names, calls and states to the allowed ones. It reads protocols 2 to 5, which PyTorch and Python 3 write."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from . import allowed
 from .memory import Rebuilder
 from .source import reason, short
 
-Unpickler: Any = vars(pickle)["_Unpickler"]  # the Python version; type checkers know only the C one
+Unpickler: Any = vars(pickle)["_Unpickler"]  # the Python version; type checkers only know the C version
 _Stop: Any = vars(pickle)["_Stop"]
-_LONGEST_SHOWN = 100  # characters of a name in a message
-_LEAST_PARTS = 300_000  # parts that calls may take and keys may have, counted at each use
-_PARTS_A_BYTE = 4  # additional parts for each byte of the pickle
+_LONGEST_SHOWN = 100  # the most characters of a name in a message
+_LEAST_PARTS = 300_000  # parts that calls may process and keys may contain, counted at each use
+_PARTS_A_BYTE = 4  # additional parts per byte of the pickle
 
 
 class Refused(pickle.UnpicklingError):
@@ -49,8 +49,8 @@ def refusal(file: str, module: str, name: str) -> Refused:
 
 
 class Machine(Unpickler):  # type: ignore[misc]
-    """Reads the next pickle of a binary file of ``size`` bytes, whose tensors and storages ``rebuilder`` builds;
-    ``encoding`` is for Python 2's text."""
+    """Reads the next pickle from a binary file of ``size`` bytes. ``rebuilder`` builds its tensors and storages.
+    ``encoding`` is for text from Python 2."""
 
     def __init__(self, file: Any, size: int, name: str, rebuilder: Rebuilder, encoding: str) -> None:
         super().__init__(file, encoding=encoding)
@@ -59,7 +59,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         self._values = allowed.VALUES | rebuilder.values()
         self._functions = allowed.FUNCTIONS | {f: f for f in rebuilder.functions().values()}
         self._safe = dict(allowed.safe)
-        self._hollow: dict[int, Any] = {}  # arrays and dtypes that have no state yet
+        self._hollow: dict[int, Any] = {}  # arrays and dtypes whose state is not yet set
         self._bounds, self._fragile = allowed.Bounds(), list[Any]()
         self._size, self._left = size, _LEAST_PARTS + _PARTS_A_BYTE * size
 
@@ -100,7 +100,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         return any(candidate is declared for declared in self._safe.values())
 
     def _spend(self, parts: int) -> None:
-        """Raise ValueError if a small pickle copies or hashes too many parts, by repeating them."""
+        """Raise ValueError if a small pickle copies or hashes too many parts by repeating them."""
         self._left -= parts
         if self._left < 0:
             raise ValueError("it repeats parts too often")
@@ -149,7 +149,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         self.append(frozenset(allowed.put(set(), items)))
 
     def _check_args(self, function: Any, args: Any) -> None:
-        """Raise TypeError or ValueError for arguments that are not a tuple, or too large to process."""
+        """Raise TypeError or ValueError for arguments that are not a tuple or are too large to process."""
         _check_tuple(args)
         if self._is_safe(function):
             self._bounds.check(args)
@@ -157,7 +157,7 @@ class Machine(Unpickler):  # type: ignore[misc]
             self._spend(self._bounds.of(args)[0] + _text_in(args))
 
     def _call(self, function: Any, args: Any) -> None:
-        """Push a function's result, if it may be called."""
+        """Push the result of a function if calling it is allowed."""
         self._check_args(function, args)
         if isinstance(function, (type, FunctionType, MethodType)) and function in self._functions:
             result = self._functions[function](*args)
@@ -178,7 +178,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         self.append(result)
 
     def _new(self, cls: Any, args: Any, kwargs: Any = ()) -> None:
-        """Push an object without a state, if its class is allowed."""
+        """Push an object without state if its class is allowed."""
         if kwargs != () and type(kwargs) is not dict:
             raise TypeError(f"its pickle has a {type(kwargs).__name__} for keyword arguments")
         if isinstance(cls, type) and self._is_safe(cls):
@@ -198,7 +198,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         elif type(obj) in (OrderedDict, Namespace, SimpleNamespace):
             if type(state) is not dict:
                 raise TypeError(f"its pickle has a {type(state).__name__} as the state of a {type(obj).__name__}")
-            for name in state:  # they must not shadow the class's attributes
+            for name in state:  # these must not shadow class attributes
                 if type(name) is not str or (hasattr(type(obj), name) and type(obj) is not Namespace):
                     raise ValueError(f"an attribute {short(name)}, which would replace one of a {type(obj).__name__}")
             vars(obj).update(state)
@@ -219,7 +219,7 @@ class Machine(Unpickler):  # type: ignore[misc]
 
 
 def _text_in(args: Any) -> int:
-    """The characters and bytes in the arguments, which calls copy."""
+    """The number of characters and bytes in the arguments, which calls copy."""
     return sum(len(arg) for arg in args if isinstance(arg, (str, bytes, bytearray)))
 
 
@@ -228,7 +228,7 @@ def _check_tuple(args: Any) -> None:
         raise TypeError(f"its pickle has a {type(args).__name__} for arguments")
 
 
-# Python's opcodes that build plain values, or look up a name or a storage.
+# Python's opcodes that build plain values or look up a name or a storage.
 _PLAIN = """
     PROTO STOP MARK POP POP_MARK BINPUT LONG_BINPUT MEMOIZE BINGET LONG_BINGET NONE NEWTRUE NEWFALSE BININT BININT1
     BININT2 LONG1 LONG4 BINFLOAT SHORT_BINUNICODE BINUNICODE BINUNICODE8 SHORT_BINSTRING BINSTRING SHORT_BINBYTES

@@ -1,5 +1,5 @@
-"""The memory of saved tensors: arrays that share it, views of it, and the device to load it to; and rebuilding tensors
-from PyTorch's storages (memory by key) and each tensor's layout in its storage."""
+"""The memory of saved tensors: shared memory, views, and the device to load to. Also rebuilds tensors from PyTorch's
+storages (memory by key) and each tensor's layout in its storage."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STORAGES = """
     bool:Bool complex64:ComplexFloat complex128:ComplexDouble
 """
 STORAGES = dict(entry.split(":") for entry in _STORAGES.split())
-"""The names of PyTorch's classes of storages, by dtype."""
+"""The names of PyTorch's storage classes by dtype."""
 
 
 @dataclass(eq=False)
@@ -36,9 +36,9 @@ class Storage:
     """The memory of saved tensors: the argument of ``map_location=lambda storage, location: ...``."""
 
     array: Any  # the elements in main memory, (n,)
-    location: str  # the device that it was saved from: "cpu", "cuda:0"
+    location: str  # the device from which it was saved: "cpu", "cuda:0"
     device: Device = CPU  # the device to load it to
-    key: str = ""  # of its bytes, in a PyTorch checkpoint
+    key: str = ""  # the key of its bytes in a PyTorch checkpoint
 
     def cpu(self) -> Storage:
         """The same storage, to be loaded into main memory."""
@@ -49,7 +49,7 @@ class Storage:
         return Storage(self.array, self.location, Device("cuda" if device is None else device))
 
     def nbytes(self) -> int:
-        """The number of bytes of all elements."""
+        """The total size of the elements in bytes."""
         return int(self.array.nbytes)
 
 
@@ -58,8 +58,8 @@ Placing = Callable[[Storage], Device]
 
 def placing(map_location: Any = None) -> Placing:
     """A function storage -> device, from a device, a dict of locations {"cuda:0": "cpu"}, or a function of (storage,
-    location) that returns a storage (``storage.cuda(1)``), a device, or None. By default a tensor goes to the device
-    that it was saved from if that exists, else to the CPU."""
+    location) that returns a storage (``storage.cuda(1)``), a device or None. By default, a tensor goes to the device
+    from which it was saved, if that exists, else to the CPU."""
 
     @cache
     def saved_from(location: str) -> Device:
@@ -83,13 +83,13 @@ def placing(map_location: Any = None) -> Placing:
 
 
 def on_device(array: Array, device: Device) -> Array:
-    """A NumPy array on a device; 8-bit floats, which CuPy lacks, become float32."""
+    """A NumPy array on a device; 8-bit floats, which CuPy does not support, become float32."""
     return for_device(device).asarray(dt.widened(array) if dt.is_kept(array.dtype) else array, device)
 
 
 class Block:
-    """The memory of overlapping arrays, from the first byte of any to the last. ``kind`` is the NumPy dtype of its
-    arrays, None if they differ; ``is_shared`` tells whether there are several."""
+    """The memory of overlapping arrays, from the first byte to the last. ``kind``: the NumPy dtype of its arrays, None
+    if they differ. ``is_shared``: whether there are several arrays."""
 
     __slots__ = ("_first", "begin", "end", "is_shared", "kind")
 
@@ -103,7 +103,7 @@ class Block:
         return self.end - self.begin
 
     def read(self) -> Ndarray:
-        """The bytes in main memory, (n,) uint8; on the CPU a view."""
+        """The bytes in main memory, (n,) uint8, as a view on the CPU."""
         first = self._first
         if not self.size:
             return np.empty(0, np.uint8)
@@ -114,8 +114,8 @@ class Block:
 
 
 class Part:
-    """An array in a block, or a copy if its strides are negative or not multiples of the element size. ``offset`` is
-    the position of its first element; it and ``strides`` count elements."""
+    """An array in a block, or a copy if its strides are negative or not multiples of the element size. ``offset``: the
+    position of its first element. Both ``offset`` and ``strides`` count elements."""
 
     __slots__ = ("array", "begin", "block", "end", "offset", "strides")
     block: Block
@@ -126,7 +126,7 @@ class Part:
             array = array.copy()
         self.array = array
         self.strides = tuple([step // item for step in array.strides])
-        if not array.size:  # NumPy keeps no strides for an empty array
+        if not array.size:  # NumPy does not keep strides for an empty array
             self.strides = tuple(math.prod(max(n, 1) for n in array.shape[i + 1 :]) for i in range(array.ndim))
         self.begin = self.end = self.offset = 0
         if array.size:
@@ -151,8 +151,8 @@ def blocks(parts: Sequence[Part]) -> None:
 
 
 def view(memory: Array, offset: Any, size: Any, stride: Any, kind: Any = None) -> Array:
-    """A view of dense memory, given offset, shape and strides in elements of a NumPy dtype, by default the memory's.
-    Raises ValueError: it would reach beyond the memory."""
+    """A view of dense memory, given the offset, shape and strides in elements of a NumPy dtype, by default that of the
+    memory. Raises ValueError if the view would extend beyond the memory."""
     check_shape(size, 16)
     if not isinstance(stride, (tuple, list)) or len(size) != len(stride):
         raise ValueError("a tensor whose number of strides is not its number of axes")
@@ -174,7 +174,7 @@ def view(memory: Array, offset: Any, size: Any, stride: Any, kind: Any = None) -
 
 
 def set_attributes(obj: Any, attributes: dict[Any, Any]) -> None:
-    """Set the attributes that a file has for an object. Raises ValueError: one would replace the class's."""
+    """Set the attributes that a file has for an object. Raises ValueError if any would replace a class attribute."""
     cls = type(obj)
     for name in attributes:
         if type(name) is not str or hasattr(cls, name) or name in Variable.__annotations__:
@@ -183,7 +183,7 @@ def set_attributes(obj: Any, attributes: dict[Any, Any]) -> None:
 
 
 def check_flag(tensor: Tensor, requires_grad: bool) -> None:
-    """Raise ValueError for a tensor that should require a gradient but cannot; TypeError if the flag is not a bool."""
+    """Raise ValueError if a tensor should require a gradient but cannot, or TypeError if the flag is not a bool."""
     if not isinstance(requires_grad, int):
         raise TypeError(f"{short(requires_grad)} instead of requires_grad")
     if requires_grad and dt.kind_of(tensor.array) not in "fc":
@@ -191,18 +191,18 @@ def check_flag(tensor: Tensor, requires_grad: bool) -> None:
 
 
 class Rebuilder:
-    """Builds storages and tensors for the persistent ids and functions that a PyTorch checkpoint names. ``bytes_of(key,
-    size)`` returns the bytes of a storage, (size,) uint8, which may be filled later, before ``finish``."""
+    """Builds storages and tensors for the persistent ids and functions in a PyTorch checkpoint. ``bytes_of(key, size)``
+    returns the bytes of a storage, (size,) uint8, which may be filled later, before ``finish``."""
 
     def __init__(self, source: Source, place: Placing, bytes_of: Callable[[str, int], Ndarray]) -> None:
         self._source, self._place, self._bytes_of = source, place, bytes_of
         self._memories: dict[tuple[str, DType], Storage] = {}
         self._raw: dict[str, Ndarray] = {}
         self._pending: list[Callable[[], object]] = []  # tasks for ``finish``
-        self._elsewhere: dict[int, tuple[Tensor, Device]] = {}  # by id: tensors in main memory, and their device
+        self._elsewhere: dict[int, tuple[Tensor, Device]] = {}  # tensors in main memory and their target devices, by id
 
     def values(self) -> dict[Name, Any]:
-        """The names of PyTorch and minigrad that a checkpoint may use: storage types, classes, and functions."""
+        """The PyTorch and minigrad names that a checkpoint may use: storage types, classes and functions."""
         return {
             **{
                 (module, f"{name}Storage"): dt.named(kind)
@@ -216,7 +216,7 @@ class Rebuilder:
         }
 
     def functions(self) -> dict[Name, Any]:
-        """The functions that build tensors, by PyTorch's names."""
+        """The functions that build tensors by their PyTorch names."""
         return {
             ("torch._utils", "_rebuild_tensor"): self.tensor,
             ("torch._utils", "_rebuild_tensor_v2"): self.tensor,
@@ -227,7 +227,7 @@ class Rebuilder:
         }
 
     def storage(self, persistent_id: Any) -> Storage:
-        """The storage ("storage", type, key, location, number of elements). Raises ValueError: any other id."""
+        """The storage for the id ("storage", type, key, location, size). Raises ValueError for any other id."""
         if type(persistent_id) is not tuple or len(persistent_id) not in (5, 6):
             raise ValueError(f"{short(persistent_id)} instead of a persistent id")
         tag, form, key, location, count, *view = persistent_id
@@ -242,7 +242,7 @@ class Rebuilder:
         return self._memory(key, form, location)
 
     def _memory(self, key: str, form: DType, location: str) -> Storage:
-        """A storage that interprets bytes as numbers; ``finish`` converts dtypes that are stored differently."""
+        """A storage that interprets bytes as numbers. ``finish`` converts dtypes whose stored form differs."""
         if (key, form) in self._memories:
             return self._memories[key, form]
         raw = self._raw[key]
@@ -277,12 +277,12 @@ class Rebuilder:
     def tensor(
         self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any = False, hooks: Any = None, bits: Any = None
     ) -> Tensor:
-        """A tensor in a storage; offset and strides count its elements. ``flag`` is its requires_grad; ``bits``, which
-        is rejected, marks PyTorch's lazily conjugated or negated tensors."""
+        """A tensor in a storage. Its offset and strides count elements. ``flag``: its requires_grad. ``bits``, which
+        PyTorch sets for lazily conjugated or negated tensors, is rejected."""
         if bits:
             raise ValueError("a lazily conjugated or negated tensor: save x.resolve_conj()")
         array = view(_checked(storage).array, offset, size, stride)
-        if array.dtype == np.bool_:  # only this part, as the storage may contain other dtypes
+        if array.dtype == np.bool_:  # check only this part, as the storage may contain other dtypes
             truths = array.view(np.uint8)
             self._pending.append(lambda: np.not_equal(truths, 0, out=truths))
         tensor: Tensor = wrap(array)
@@ -310,7 +310,7 @@ class Rebuilder:
         return parameter
 
     def of_type(self, function: Any, cls: Any, args: Any, state: Any) -> Tensor:
-        """A tensor built by one of these functions, with attributes."""
+        """A tensor built by one of these functions, with attributes set."""
         if function not in self.functions().values() or cls not in (Tensor, Parameter) or type(args) is not tuple:
             raise TypeError(f"a tensor of class {short(cls)}")
         tensor: Tensor = function(*args)

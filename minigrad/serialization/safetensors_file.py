@@ -1,5 +1,5 @@
-"""The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the data. Files are byte-for-byte
-the same as the safetensors package's. The metadata has a checksum, which is verified when the whole file is read."""
+"""The safetensors format: a JSON header with names, dtypes, shapes and offsets, then the data. Files are byte-for-byte
+the same as from the safetensors package. The metadata has a checksum, which is verified when the whole file is read."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import numpy as np
 from ..backend import dtype as dt
 from .source import Ndarray, Source, aligned, check_shape, from_halves, replaced, short
 
-KEY = "minigrad"  # the metadata that describes an object
-SUM = "minigrad.sum"  # the checksum of a file, in the description or in a separate entry
+KEY = "minigrad"  # the metadata key for the description of an object
+SUM = "minigrad.sum"  # the key of the file checksum, in the description or as a separate entry
 _LONGEST_SUM = 60  # characters
 _BLOCK = 1 << 16  # bytes
 _LARGEST_HEADER = 100_000_000  # the format's limit
-# By NumPy's names, the smallest alignment first: files begin with the tensors of the last dtypes here
+# By NumPy's names, smallest alignment first. Files begin with tensors of the last dtypes here.
 _NAMES = """
     bool:BOOL uint8:U8 int8:I8 float8_e5m2:F8_E5M2 float8_e4m3fn:F8_E4M3 float8_e8m0fnu:F8_E8M0
     float8_e4m3fnuz:F8_E4M3FNUZ float8_e5m2fnuz:F8_E5M2FNUZ int16:I16 uint16:U16 float16:F16 bfloat16:BF16
@@ -33,13 +33,13 @@ _DTYPES = {stored: np.dtype(name) for stored, name in _KINDS.items() if stored !
 
 
 def holds(kind: np.dtype[Any]) -> bool:
-    """Whether arrays of a NumPy dtype can be written and read."""
+    """Whether arrays with a NumPy dtype can be written and read."""
     return kind.isnative and kind.name in NAMES
 
 
 def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
-    """Write arrays by name, and their checksum, to a path (replaced atomically) or to a binary file object. Raises
-    OSError; ValueError: a lone surrogate in a name or metadata; TypeError: metadata that is not text."""
+    """Write arrays by name, and their checksum, to a path (replaced atomically) or a binary file object. Raises
+    OSError; ValueError for a lone surrogate in a name or the metadata; TypeError for non-text metadata."""
     if not all(isinstance(text, str) for item in (metadata or {}).items() for text in item):
         raise TypeError(f"cannot write {f}: metadata must map strings to strings, not {metadata!r}")
     try:
@@ -67,8 +67,8 @@ def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -
 
 
 def parts(arrays: dict[str, Ndarray], metadata: dict[str, str] | None = None) -> Iterator[bytes | memoryview]:
-    """The header's length, the header, and the arrays' data one after another, sorted by dtype (the largest first, so
-    that all are aligned), then by name."""
+    """The header length, the header, and the array data in sequence, sorted by dtype (largest first, so that all are
+    aligned) and then by name."""
     ordered = sorted(arrays.items(), key=lambda item: (-_ORDER.index(item[1].dtype.name), item[0]))
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     end = 0
@@ -86,27 +86,27 @@ def parts(arrays: dict[str, Ndarray], metadata: dict[str, str] | None = None) ->
 
 
 def _sum(entries: Iterable[tuple[str, str, tuple[int, ...], Ndarray]], metadata: dict[str, str]) -> str:
-    """A checksum of metadata and the tensors' names, dtypes, shapes and bytes, whatever their order."""
+    """A checksum of the metadata and the tensor names, dtypes, shapes and bytes, whatever their order."""
     crcs = [crc32(_folded(raw), crc32(json.dumps([name, *about]).encode())) for name, *about, raw in entries]
     return f"{sum(crcs) + sum(crc32(json.dumps(item).encode()) for item in metadata.items()):x}"
 
 
 def _folded(raw: Ndarray) -> bytes:
-    """The bytes, with each whole block replaced by the sum of its words: as fast as memory, unlike a checksum."""
+    """The bytes, with whole blocks replaced with the sum of their words. Unlike a checksum, it runs at memory speed."""
     end = raw.size // _BLOCK * _BLOCK
     sums = raw[:end].view("<u8").reshape(-1, _BLOCK // 8).sum(axis=1, dtype=np.uint64)
     return sums.tobytes() + raw[end:].tobytes()
 
 
 def _with_sum(metadata: dict[str, str], text: str) -> dict[str, str]:
-    """Metadata with the checksum: inside minigrad's description, which stays the only entry, or as a separate one."""
+    """The metadata with the checksum, added to minigrad's description if that is the only entry, or as a new entry."""
     if metadata.keys() == {KEY}:
         return {KEY: f'{metadata[KEY][:-1]},"sum":"{text}"}}'}
     return {**metadata, SUM: text}
 
 
 def _without_sum(metadata: dict[str, str]) -> dict[str, str] | None:
-    """The metadata without its checksum; None if it has none. A flipped bit in the checksum's key does not hide it."""
+    """The metadata without its checksum; None if it does not have one. Detects flipped bits in its key."""
     for name, text in metadata.items():
         tail = text[-_LONGEST_SUM:]
         if not text.startswith(SUM) and (SUM in tail or (name == KEY and ',"sum":"' in tail)):
@@ -116,13 +116,13 @@ def _without_sum(metadata: dict[str, str]) -> dict[str, str] | None:
 
 
 def begins(source: Source) -> bool:
-    """Whether a file begins like this format, with a header's length and opening brace."""
+    """Whether a file starts like this format, with a header length and an opening brace."""
     size = int.from_bytes(source.start(8), "little")
     return source.size >= 10 and size <= _LARGEST_HEADER and source.start(9)[8:] == b"{"
 
 
 def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
-    """The metadata and the arrays by name. Raises RuntimeError: a different format, damage, or an unknown dtype."""
+    """The metadata and the arrays by name. Raises RuntimeError for a different format, damage or an unknown dtype."""
     size, header = _header(source)
     metadata = header.pop("__metadata__", {})
     try:
@@ -178,7 +178,7 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _span(name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
-    """An entry of the header: dtype, shape, start and end of its bytes."""
+    """A header entry: the dtype, the shape, and the start and end of its bytes."""
     stored, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(stored, str) or not all(type(n) is int and n >= 0 for n in (begin, end)):
         raise ValueError(f"{short(name)} has a dtype that is not text, or an offset that is not a natural number")

@@ -1,8 +1,8 @@
-"""Plain data as JSON with tensors by name: the description in a saved file's metadata. Lists and JSON's scalars are
-stored unchanged; every other value is an object with a tag: {"tuple": [...]}, {"tensor": "weight", "requires_grad":
-true}, {"OrderedDict": ...}. Tensors and mutable containers are numbered in the order of their first appearance, and
-{"again": number} refers to the same object again. A tensor that views another's memory has its layout instead of
-a name: {"tensor": {"of": "weight", "offset": 2, ...}}."""
+"""Plain data as JSON with tensors by name: the description in a saved file's metadata. Lists and JSON scalars are
+stored unchanged. Every other value is an object with a tag: {"tuple": [...]}, {"tensor": "weight", "requires_grad":
+true}, {"OrderedDict": ...}. Tensors and mutable containers are numbered by first appearance, and {"again": number}
+refers to the same object again. A tensor that views another's memory has a layout instead of a name: {"tensor": {"of":
+"weight", "offset": 2, ...}}."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from .safetensors_file import holds
 from .source import Ndarray, check_shape, short
 
 _FACTORIES: dict[str, Any] = {c.__name__: c for c in FACTORIES}
-_COPIES = 16  # times a file's bytes: each reference to them makes a copy
+_COPIES = 16  # multiples of the file size, as each reference makes a copy
 _MOST_TEXT = 1 << 16  # bytes; larger values are stored like tensors
-_RAW = re.compile(r"[<>|][biufcUSMm]\d{1,9}(\[\w{1,9}\])?")  # numbers, text and times, but no Python objects
+_RAW = re.compile(r"[<>|][biufcUSMm]\d{1,9}(\[\w{1,9}\])?")  # numbers, text and times, but not Python objects
 
 
 class NotPlain(Exception):
-    """A value that only a pickle can store; the message says which, and where it is."""
+    """A value that only a pickle can store. The message says which value and where."""
 
 
 class NoFormat(NotPlain):
@@ -59,18 +59,18 @@ _CONTAINERS = {"set": set, **_MAPPINGS, **_NAMESPACES}
 
 
 class Writer:
-    """Turns an object into JSON, and collects the arrays of its tensors by name."""
+    """Converts an object to JSON, and collects the arrays of its tensors by name."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, Ndarray] = {}
         self._names: dict[Any, str] = {}  # by memory
         self._parts: dict[str, Part] = {}  # by name
-        self._places: list[tuple[dict[str, Any], str, str]] = []  # nodes, their tags, and the names of their arrays
-        self._numbers: dict[int, int] = {}  # of containers, by id
-        self._alive: list[Any] = []  # keeps addresses and ids from being used again
+        self._places: list[tuple[dict[str, Any], str, str]] = []  # nodes, tags, and names of arrays
+        self._numbers: dict[int, int] = {}  # container numbers by id
+        self._alive: list[Any] = []  # prevents addresses and ids from being reused
 
     def encode(self, obj: Any, where: str, name: str) -> Any:
-        """The JSON of a value. ``where`` is its Python path for messages, ``name`` the name for a tensor there."""
+        """The JSON for a value. ``where``: its Python path, for messages. ``name``: the name for a tensor there."""
         kind = type(obj)
         if obj is None or kind is bool or kind is str:
             return obj
@@ -84,7 +84,7 @@ class Writer:
         if kind is np.ndarray and holds(obj.dtype):
             return self._node("array", obj, name)
         if kind is np.ndarray or (isinstance(obj, np.generic) and kind.__module__ == "numpy"):
-            array: Ndarray = np.asarray(obj)  # its dtype has no tensors
+            array: Ndarray = np.asarray(obj)  # tensors do not support its dtype
             if not _RAW.fullmatch(array.dtype.str) or not array.dtype.itemsize:
                 raise NotPlain(f"{where}: a numpy array of dtype {array.dtype}")
             raw = {"dtype": array.dtype.str, "shape": list(array.shape), "data": self._blob(array.tobytes(), name)}
@@ -150,9 +150,9 @@ class Writer:
         return node
 
     def finish(self) -> None:
-        """Collect the arrays, once for all that share memory: an array that covers it, or the memory itself."""
+        """Collect the arrays. Shared memory is collected once, as an array that covers it or as the memory itself."""
         blocks(list(self._parts.values()))
-        wholes = {}  # by block: the first array that covers it contiguously
+        wholes = {}  # the first array that covers each block contiguously
         for name, part in reversed(self._parts.items()):
             if part.array.nbytes == part.block.size and part.array.flags.c_contiguous:
                 wholes[part.block] = name
@@ -171,7 +171,7 @@ class Writer:
                 node[tag] = {"of": wholes[part.block], **place, **kind}
 
     def _free(self, name: str) -> str:
-        """An unused name for an array: this one, or with a number."""
+        """An unused name for an array: the given name, possibly with a number."""
         free, count = name, 1
         while free in self._parts or free in self.arrays:
             count += 1
@@ -179,32 +179,32 @@ class Writer:
         return free
 
     def _add(self, array: Array, name: str) -> str:
-        """The name of an array, the same for the same memory."""
+        """The name of an array; arrays with the same memory have the same name."""
         place: Any = id(array)
         if isinstance(array, np.ndarray) and array.size:  # several objects may view the same memory
             place = (array.ctypes.data, array.shape, array.strides, array.dtype)  # 8-bit floats share one type code
         if place in self._names:
             return self._names[place]
         name = name.encode(errors="backslashreplace").decode()  # the description contains the original
-        free = self._free(name if name and name != "__metadata__" else "tensor")  # that name is reserved
+        free = self._free(name if name and name != "__metadata__" else "tensor")  # "__metadata__" is reserved
         self._parts[free] = Part(array)
         self._names[place] = free
         self._alive.append(array)
         return free
 
     def _blob(self, data: Any, name: str) -> Any:
-        """Bytes as base64 text or, if there are many, the name of their array."""
+        """Bytes as base64 text or, if large, as the name of an array."""
         if len(data) <= _MOST_TEXT:
             return base64.b64encode(data).decode("ascii")
         return {"array": self._add(np.frombuffer(data, np.uint8), name)}
 
 
 class Reader:
-    """Turns JSON back into the object. Shared objects and shared memory are shared again."""
+    """Converts JSON back to an object. Shared objects and shared memory are shared again."""
 
     def __init__(self, arrays: dict[str, Ndarray], place: Placing) -> None:
         self._arrays, self._place = arrays, place
-        self._left = _COPIES * sum(array.nbytes for array in arrays.values())  # bytes that may be copied
+        self._left = _COPIES * sum(array.nbytes for array in arrays.values())  # bytes that may still be copied
         self._tensors: dict[tuple[str, str], Tensor] = {}  # by name and location
         self._containers: list[Any] = []  # by number
 
@@ -213,7 +213,7 @@ class Reader:
         return {name: self._tensor_at(name, "cpu") for name in self._arrays}
 
     def whole(self, node: Any) -> Any:
-        """The object that the whole tree describes. Raises LookupError, TypeError, ValueError: it is invalid."""
+        """The object described by the whole tree. Raises LookupError, TypeError or ValueError if it is invalid."""
         try:
             obj = self.decode(node)
             Bounds().check([obj, *self._containers])
@@ -223,7 +223,7 @@ class Reader:
         return obj
 
     def decode(self, node: Any) -> Any:
-        """The object that a node describes. Raises like ``whole``."""
+        """The object described by a node. Raises the errors of ``whole``."""
         if isinstance(node, list):
             items: list[Any] = []
             self._containers.append(items)
@@ -277,7 +277,7 @@ class Reader:
         return container
 
     def _items(self, items: Any) -> Any:
-        """(key, value) pairs of a JSON object, whose keys are text, or of a list of pairs."""
+        """The (key, value) pairs of a JSON object, whose keys are text, or of a list of pairs."""
         if isinstance(items, dict):
             return ((key, self.decode(value)) for key, value in items.items())
         return ((self.decode(key), self.decode(value)) for key, value in items)
@@ -288,7 +288,7 @@ class Reader:
 
     def _tensor(self, tag: str, node: dict[str, Any]) -> Tensor:
         flag = bool(node.get("requires_grad", False))
-        plain = self._tensor_at(node[tag], node.get("device", "cpu")).detach()  # its requires_grad is separate
+        plain = self._tensor_at(node[tag], node.get("device", "cpu")).detach()  # requires_grad is handled separately
         check_flag(plain, flag)
         tensor = Parameter(plain, flag) if tag == "parameter" else plain.requires_grad_(flag)
         self._containers.append(tensor)
@@ -296,7 +296,7 @@ class Reader:
         return tensor
 
     def _tensor_at(self, place: Any, location: str) -> Tensor:
-        """The tensor of an array that was saved from ``location``, on the device to load it to."""
+        """The tensor for an array that was saved from ``location``, on the device to load it to."""
         name = place["of"] if isinstance(place, dict) else place
         if (name, location) not in self._tensors:
             array = self._arrays[name]
@@ -309,6 +309,6 @@ class Reader:
 
 
 def _view(whole: Array, place: dict[str, Any]) -> Array:
-    """The view of an array's memory with a layout."""
+    """A view of an array's memory with a given layout."""
     kind = dt.named(place["dtype"]).numpy if "dtype" in place else None
     return view(whole, place["offset"], place["shape"], place["strides"], kind)

@@ -1,6 +1,6 @@
-"""Pytrees: nested values as a list of leaves and a spec of the nesting, under PyTorch's names.
+"""Pytrees: nested values as a list of leaves and a spec of their nesting, under PyTorch's names.
 
-Dicts, lists, tuples, named tuples, deques, tensors' sizes and registered types are nodes; everything else, including
+Dicts, lists, tuples, named tuples, deques, tensor sizes and registered types are nodes. Everything else, including
 None, is a leaf.
 """
 
@@ -23,7 +23,7 @@ Context = Any  # PyTorch's name
 
 
 class NodeDef(NamedTuple):
-    """How to flatten values of one type into children and a context, and how to rebuild them."""
+    """How to flatten values of a type into children and a context, and how to rebuild them."""
 
     flatten_fn: Flatten
     unflatten_fn: Unflatten
@@ -84,7 +84,7 @@ def register_pytree_node(
     flatten_with_keys_fn: Any = None,
 ) -> None:
     """Register a type, but not its subclasses, as a node, given functions value -> (children, context) and (children,
-    context) -> value. The other arguments have no effect. Raises ValueError if it is already a node."""
+    context) -> value. The other arguments are ignored. Raises ValueError if the type is already registered."""
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     SUPPORTED_NODES[cls] = NodeDef(flatten_fn, unflatten_fn)
@@ -98,7 +98,7 @@ def _register_pytree_node(
     maybe_from_str_fn: Any = None,
     **kwargs: Any,
 ) -> None:
-    """``register_pytree_node`` under the name that Transformers uses; it replaces an earlier registration."""
+    """``register_pytree_node`` under the name that Transformers uses. It replaces any earlier registration."""
     SUPPORTED_NODES.pop(cls, None)
     register_pytree_node(cls, flatten_fn, unflatten_fn, **kwargs)
 
@@ -115,7 +115,7 @@ def is_structseq_instance(obj: Any) -> bool:
 
 
 def _get_node_type(tree: Any) -> Any:
-    """A value's key in ``SUPPORTED_NODES``; for a leaf, its type."""
+    """A value's key in ``SUPPORTED_NODES``, or a leaf's type."""
     kind = type(tree)
     return namedtuple if kind not in SUPPORTED_NODES and is_namedtuple(kind) else kind
 
@@ -124,8 +124,8 @@ def _get_node_type(tree: Any) -> Any:
 class TreeSpec:
     """How values are nested."""
 
-    type: Any  # of the outermost value; None for a leaf
-    context: Any  # data to rebuild it from its children, such as a dict's keys
+    type: Any  # the type of the outermost value; None for a leaf
+    context: Any  # data to rebuild the value from its children, such as a dict's keys
     children_specs: list[TreeSpec]
 
     def is_leaf(self) -> bool:
@@ -150,11 +150,11 @@ class TreeSpec:
         return SUPPORTED_NODES[self.type].unflatten_fn(children, self.context)
 
     def flatten_up_to(self, tree: PyTree) -> list[PyTree]:
-        """The parts of another tree at this spec's leaves. Raises ValueError if its nesting differs above them."""
+        """The parts of another tree at this spec's leaves. Raises ValueError if the nesting above them differs."""
         if self.is_leaf():
             return [tree]
         kind = _get_node_type(tree)
-        if kind is not self.type and not (kind in _DICTS and self.type in _DICTS):  # dict types match each other
+        if kind is not self.type and not (kind in _DICTS and self.type in _DICTS):  # all dict types match each other
             raise ValueError(f"Node type mismatch; expected {self.type}, but got {type(tree)}.")
         if kind in _DICTS:
             keys = self.context[1] if self.type is defaultdict else self.context
@@ -194,7 +194,7 @@ _LEAF = LeafSpec()
 
 
 def _walk(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
-    """The spec of a tree; appends its leaves to a list."""
+    """Return the spec of a tree, and append its leaves to a list."""
     if tree_is_leaf(tree, is_leaf):
         leaves.append(tree)
         return _LEAF
@@ -204,20 +204,20 @@ def _walk(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
 
 
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves, and the spec of their nesting. ``is_leaf`` tests for additional leaves."""
+    """The leaves and the spec of their nesting. ``is_leaf``: a test for additional leaves."""
     leaves: list[Any] = []
     return leaves, _walk(tree, is_leaf, leaves)
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
-    """``treespec.unflatten(leaves)``."""
+    """Alias of ``treespec.unflatten(leaves)``."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(f"tree_unflatten expected a TreeSpec, but got a {type(treespec).__name__}")
     return treespec.unflatten(leaves)
 
 
 def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
-    """The leaves."""
+    """The leaves of a tree."""
     return tree_flatten(tree, is_leaf)[0]
 
 
@@ -227,12 +227,12 @@ def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
 
 
 def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
-    """The spec of the nesting."""
+    """The spec of a tree's nesting."""
     return tree_flatten(tree, is_leaf)[1]
 
 
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """Apply ``func`` to each leaf and the matching parts of ``rests``. Raises ValueError: their nesting differs."""
+    """Apply ``func`` to each leaf and the matching parts of ``rests``. Raises ValueError if their nesting differs."""
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten(map(func, leaves, *(spec.flatten_up_to(rest) for rest in rests)))
 
@@ -240,7 +240,7 @@ def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Is
 def tree_map_only(
     type_or_types_or_pred: Choice, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """``tree_map`` only for leaves of given types or that pass a test; the others stay unchanged."""
+    """``tree_map`` for leaves of given types or that pass a test. Other leaves are unchanged."""
     choice: Any = type_or_types_or_pred
     if isinstance(choice, (type, tuple, UnionType)):
         return tree_map(lambda leaf: func(leaf) if isinstance(leaf, choice) else leaf, tree, is_leaf=is_leaf)

@@ -1,7 +1,6 @@
-"""Progress bars for long operations: on stderr, or below a notebook's cell. All of minigrad's bars are defined here.
+"""Progress bars for long operations, on stderr or below a notebook cell. All of minigrad's bars are created here.
 
-They are tqdm bars, of the right kind for the terminal or notebook (``tqdm.auto``). Without tqdm there are no
-bars.
+They are tqdm bars for the terminal or notebook (``tqdm.auto``). Without tqdm, nothing is shown.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ DELAY = 2.0  # seconds before a bar appears
 
 
 def bar(total: float, what: str, unit: str, shown: bool = True, delay: float = DELAY) -> Any:
-    """A context with a bar that has ``update``; if the bar is hidden or tqdm is missing, ``update`` does nothing.
-    ``delay`` is in seconds; ``unit`` directly follows the numbers (" pairs")."""
+    """A context with a bar that has an ``update`` method, which does nothing if the bar is hidden or tqdm is missing.
+    ``delay`` is in seconds. ``unit`` directly follows the numbers (" pairs")."""
     tqdm = library() if shown else None
     if tqdm is None:
         return nullcontext(SimpleNamespace(update=lambda n=1: None))
@@ -30,7 +29,7 @@ def bar(total: float, what: str, unit: str, shown: bool = True, delay: float = D
 
 
 def watched(items: Sequence[Item], name: str) -> Iterable[Item]:
-    """Iterate over items, with a bar after two seconds, if there is a terminal and tqdm is installed."""
+    """Iterate over items, showing a bar after two seconds if there is a terminal and tqdm is installed."""
     tqdm = library()
     if tqdm is None:
         return items
@@ -49,9 +48,9 @@ def say(text: str, file: TextIO) -> None:
 
 
 def library() -> Any:
-    """tqdm's class for this terminal or notebook; None if it is missing."""
+    """tqdm's class for this terminal or notebook; None if tqdm is missing."""
     with suppress(ImportError):
-        import tqdm  # each time: it may be installed while a notebook runs
+        import tqdm  # imported each time, as it may be installed while a notebook runs
 
         return _chosen(tqdm)
     return None
@@ -59,7 +58,7 @@ def library() -> Any:
 
 @cache
 def _chosen(_: Any) -> Any:
-    """``tqdm.auto.tqdm``, without its warning about text bars in a notebook that lacks ipywidgets."""
+    """``tqdm.auto.tqdm`` without the warning about text bars in notebooks that lack ipywidgets."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from tqdm.auto import tqdm
@@ -67,6 +66,6 @@ def _chosen(_: Any) -> Any:
 
 
 def in_notebook() -> bool:
-    """Whether a notebook's kernel runs this, not a script or a terminal."""
+    """Whether this runs in a notebook kernel, not in a script or terminal."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None

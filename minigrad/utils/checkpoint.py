@@ -2,8 +2,8 @@
 
 The forward pass records its nodes as usual, but frees saved values immediately (Chen et al. 2016, "Training Deep Nets
 with Sublinear Memory Cost"). When the backward pass reaches the first of these nodes, it runs the function a second
-time on the same inputs, with the same random numbers: the n-th node of the second run has the values that the n-th node
-of the first run lost. The graph itself remains intact, so ``grad``, hooks and second derivatives work as usual.
+time on the same inputs, with the same random numbers. The n-th node of the second run has the values freed in the n-th
+node of the first run. The graph itself remains intact, so ``grad``, hooks and second derivatives work as usual.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ def checkpoint(
 ) -> Any:
     """Call ``function(*args, **kwargs)`` without saving values for the backward pass, which runs the function again.
 
-    Gradients and dropout masks are the same as without checkpoint. Checkpoints may be nested and differentiated twice.
+    Gradients and dropout masks are unaffected. Checkpoints may be nested, or differentiated twice.
 
     Args:
         function: a module or another deterministic callable.
-        use_reentrant: ignored: minigrad always uses PyTorch's ``False``, with the same results.
-        context_fn: returns two contexts, for the first run and the second.
+        use_reentrant: ignored. minigrad always behaves like PyTorch with ``False``; the results are the same.
+        context_fn: returns two contexts, for the first run and for the second.
         determinism_check, debug, early_stop: ignored. The ops of both runs are always compared.
-        preserve_rng_state: the second run draws the same random numbers as the first.
+        preserve_rng_state: draw the same random numbers in the second run as in the first.
 
-    Raises RuntimeError: in the backward pass, if the second run applies different ops."""
+    Raises RuntimeError in the backward pass if the second run applies different ops."""
     if not is_grad_enabled():
         return function(*args, **kwargs)
-    if is_in_first_run():  # an outer checkpoint's: this one becomes a region in its second run
+    if is_in_first_run():  # inside an outer checkpoint, whose second run makes this call a region
         with within(states()):
             return function(*args, **kwargs)
     region = Region(lambda: function(*args, **kwargs), preserve_rng_state)
@@ -67,18 +67,18 @@ def checkpoint(
 
 
 class Region(Observer):
-    """One call of a function whose nodes save no values."""
+    """A function call whose nodes do not save values."""
 
-    second: Context  # for the second run
+    second: Context  # the context for the second run
     complete = False  # whether the first run has ended
 
     def __init__(self, function: Callable[[], Any], preserve_rng_state: bool) -> None:
-        self.function = function  # repeats the call, without arguments
+        self.function = function  # repeats the call; takes no arguments
         self.random = default_generator.get_state() if preserve_rng_state else None
         self.around = states()
-        self.names: list[str] = []  # of the ops of the first run
-        self.remaining = 0  # nodes whose values have not been restored
-        self.again: list[tuple[Node, Node]] = []  # the nodes of the second run, each with a copy of its saved values
+        self.names: list[str] = []  # the names of the first run's ops
+        self.remaining = 0  # the number of nodes whose values have not been restored
+        self.again: list[tuple[Node, Node]] = []  # the second run's nodes, each with a copy of its saved values
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
         """Free the saved values of a first-run node."""
@@ -89,7 +89,7 @@ class Region(Observer):
             self.remaining += 1
 
     def twin(self, number: int) -> Node:
-        """A node of the second run, which the first request starts."""
+        """A node of the second run, which starts at the first request."""
         if not self.again:
             self.again = self._run_again()
         node, copy = self.again[number]
@@ -111,7 +111,7 @@ class Region(Observer):
             with within(self.around, enable_grad(), self.second), observed(*others, _Recorded(again), exclusive=True):
                 self.function()
         names = [node.op.name for node, _ in again]
-        if not self.complete:  # the function computes gradients during its first run
+        if not self.complete:  # the function itself computes gradients during its first run
             names = names[: len(self.names)]
         if names != self.names:
             pairs = enumerate(zip(self.names, names, strict=False))
@@ -134,7 +134,7 @@ class _Recorded(Observer):
 
 
 class _Kept(Lost):
-    """The lost values of a first-run node: the second run's node with this number has them."""
+    """The freed values of a first-run node, available from the second-run node with this number."""
 
     def __init__(self, region: Region, number: int) -> None:
         self.region, self.number = region, number
@@ -145,7 +145,7 @@ class _Kept(Lost):
 
 
 def is_in_first_run() -> bool:
-    """Whether a checkpoint is in its first run, where nodes save no values anyway."""
+    """Whether a checkpoint is in its first run, in which nodes do not save values anyway."""
     return any(isinstance(o, Region) for o in watch.observers)
 
 
@@ -156,8 +156,8 @@ def checkpoint_sequential(
     use_reentrant: Flag = None,
     preserve_rng_state: bool = True,
 ) -> Any:
-    """Run a chain of functions (or an ``nn.Sequential``) in ``segments`` parts, with checkpoints for all except the
-    last. Raises ValueError for more segments than functions, or none."""
+    """Run a chain of functions (or an ``nn.Sequential``) in ``segments`` parts, checkpointing all except the last.
+    Raises ValueError unless there are between one segment and one per function."""
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     if not 0 < segments <= len(chain):
         raise ValueError(f"cannot split {len(chain)} functions into {segments} segments")
@@ -169,7 +169,7 @@ def checkpoint_sequential(
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The numbers of the GPUs that hold tensors of ``args``, and the states of the GPUs' generators."""
+    """The numbers of the GPUs with tensors of ``args``, and the states of their generators."""
     devices = sorted({x.get_device() for x in args if isinstance(x, Tensor) and x.is_cuda})
     return devices, [cuda.get_rng_state(device) for device in devices]
 

@@ -1,6 +1,6 @@
 """Checking gradients against finite differences, under ``torch.autograd``'s names: gradcheck and gradgradcheck.
 
-Central differences in float64 are accurate to about ten digits; a rule that agrees with them to six is correct.
+Central differences in float64 are accurate to about ten digits. A rule that agrees with them to six is correct.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 Function = Callable[..., Any]
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
-_MOST_RULES = 12  # in a report
-_DIRECTIONS = 2  # random ones, before the elements are checked
+_MOST_RULES = 12  # the most rules to list in a report
+_DIRECTIONS = 2  # the number of random directions to try before checking elements
 
 
 class GradcheckError(RuntimeError):
@@ -49,24 +49,24 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Compare the gradients of ``func(*inputs)`` with (f(x + eps) - f(x - eps)) / 2 eps.
+    """Compare gradients of ``func(*inputs)`` with (f(x + eps) - f(x - eps)) / 2 eps.
 
-    It first compares along random directions, in which all elements change together. Only if these differ by more than
-    a hundredth of ``atol`` does it compare each element.
+    First compares along random directions, in which all elements change together. Compares each element only if these
+    differ by more than a hundredth of ``atol``.
 
     Args:
-        func: a function of tensors that returns a tensor or several.
-        inputs: a tensor or a sequence; tensors that require a gradient are checked. They should be float64 (others get
-            a warning) or complex128, whose real and imaginary parts count as separate inputs.
+        func: a function of tensors that returns one or more tensors.
+        inputs: a tensor or a sequence. Tensors that require a gradient are checked. They should be float64 (others
+            cause a warning) or complex128, whose real and imaginary parts count as separate inputs.
         eps: the step.
-        atol, rtol: |analytical - numerical| may be atol + rtol |numerical|.
+        atol, rtol: |analytical - numerical| may be up to atol + rtol |numerical|.
         raise_exception: raise if they differ; otherwise return False.
-        nondet_tol: how far two backward passes over the same graph may differ.
-        fast_mode: check only one direction, with the summed tolerances of its elements.
+        nondet_tol: how much two backward passes over the same graph may differ.
+        fast_mode: check only one direction, with the summed tolerance of all elements.
         check_undefined_grad, ...: PyTorch's other options are ignored.
 
-    Raises GradcheckError: a gradient is wrong. The message shows the worst element and the rules involved;
-    ValueError: no input requires a gradient."""
+    Raises GradcheckError if a gradient is wrong, with a message that shows the worst element and the rules involved;
+    ValueError if no input requires a gradient."""
     points = _listed(inputs)
     return _agrees(_of_reals(func, points), _reals(points), raise_exception, eps, (atol, rtol, nondet_tol), fast_mode)
 
@@ -90,8 +90,8 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """``gradcheck`` of the gradient: second derivatives by the inputs and by ``grad_outputs``, the incoming gradients
-    (random if None). See ``gradcheck`` for the rest."""
+    """``gradcheck`` of the gradient: check second derivatives with respect to the inputs and ``grad_outputs``, the
+    incoming gradients (random if None). See ``gradcheck`` for the other arguments."""
     tensors, arriving = _listed(inputs), () if grad_outputs is None else _reals(_listed(grad_outputs))
     func, points = _of_reals(func, tensors), _reals(tensors)
     if grad_outputs is None:
@@ -116,7 +116,7 @@ def _is_complex(value: Any) -> bool:
 
 
 def _reals(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The inputs, with complex tensors replaced by real leaves, (...) -> (..., 2), in the same memory."""
+    """The inputs, with complex tensors replaced with real leaves, (...) -> (..., 2), in the same memory."""
     return tuple(_leaf(view_as_real(x.array), x._wanted()) if _is_complex(x) else x for x in inputs)
 
 
@@ -127,7 +127,7 @@ def _leaf(array: Any, needs: bool) -> Any:
 
 
 def _of_reals(func: Function, inputs: tuple[Any, ...]) -> Function:
-    """The function of ``_reals(inputs)``, with complex results also as pairs of real numbers."""
+    """``func`` as a function of ``_reals(inputs)``, with complex results as pairs of reals as well."""
     which = [_is_complex(x) for x in inputs]
 
     def of_reals(*xs: Any) -> list[Any]:
@@ -141,7 +141,7 @@ def _differentiable(values: Sequence[Any]) -> list[Any]:
     return [value for value in values if isinstance(value, Variable) and value._wanted()]
 
 
-@np.errstate(all="ignore")  # for infinite results
+@np.errstate(all="ignore")  # results may be infinite
 def _agrees(
     func: Function, inputs: tuple[Any, ...], strict: bool, eps: float, tolerances: tuple[float, ...], fast: bool
 ) -> bool:
@@ -179,10 +179,9 @@ def _agrees(
 def _agrees_along(
     func: Function, inputs: tuple[Any, ...], xs: list[Any], outputs: list[Any], eps: float, tolerances: Any, fast: bool
 ) -> bool:
-    """Whether vᵀ J u by the rules equals its finite difference for random u and v; if not, the elements decide.
-
-    No |uᵢ vⱼ| is below 1/4, so one wrong element cannot hide; the odds that several cancel out twice are about 1
-    in 600 if their errors are near ``atol``, and negligible if they are greater."""
+    """Whether vᵀ J u by the rules equals its finite difference for random u and v; if not, check the elements. |uᵢ vⱼ|
+    is at least 1/4, so a single wrong element cannot hide. The odds that several cancel out twice are about 1 in 600 if
+    their errors are near ``atol``, and negligible if the errors are greater."""
     (atol, rtol, nondet_tol), draw, roots = tolerances, np.random.default_rng(0), _differentiable(outputs)
     for number in range(1 if fast else _DIRECTIONS):
         us, vs = ([_weights(t.array, draw) for t in tensors] for tensors in (xs, outputs))
@@ -209,7 +208,7 @@ def _dot(xs: Iterable[Matrix], ys: Iterable[Variable]) -> float:
 
 
 def _weights(array: Any, draw: np.random.Generator) -> Any:
-    """Random numbers of either sign, with absolute values between 1/2 and 3/2, for the elements of an array."""
+    """Random numbers of either sign, with absolute values between 1/2 and 3/2, one for each array element."""
     numbers = draw.uniform(0.5, 1.5, array.shape) * draw.choice((-1.0, 1.0), array.shape)
     return wrap(of(array).asarray(np.asarray(numbers, array.dtype), of(array).device_of(array)))
 
@@ -227,7 +226,7 @@ def _float_outputs(func: Function, inputs: tuple[Any, ...]) -> list[Variable]:
 
 
 def _differences(func: Function, inputs: tuple[Any, ...], arrays: list[Any], us: list[Any], eps: float) -> list[Matrix]:
-    """Central differences of each output, as a vector, for a step of the inputs' arrays along u."""
+    """Central differences of each output, as a vector, for a step of the input arrays along u."""
     originals, sides = [a.copy() for a in arrays], []
     with at_end(_write, arrays, originals) as end, end:
         for step in (eps, -eps):
@@ -247,7 +246,7 @@ def _by_elements(func: Function, inputs: tuple[Any, ...], array: Any, eps: float
 
 
 def _pulled(roots: Any, xs: list[Any], arriving: Any) -> tuple[Any, ...]:
-    """The gradients of the inputs. Raises GradcheckError: a shape or dtype differs from the input's."""
+    """The gradients of the inputs. Raises GradcheckError if a shape or dtype differs from the input's."""
     gradients = grad(roots, xs, arriving, retain_graph=True, materialize_grads=True)
     for i, (gradient, x) in enumerate(zip(gradients, xs, strict=True)):
         if gradient.array.shape != x.array.shape or gradient.array.dtype != x.array.dtype:
@@ -259,12 +258,12 @@ def _pulled(roots: Any, xs: list[Any], arriving: Any) -> tuple[Any, ...]:
 
 
 def _host(tensor: Variable) -> Matrix:
-    """The elements as a NumPy vector, a copy."""
+    """The elements, copied to a NumPy vector."""
     return np.array(of(tensor.array).to_numpy(tensor.array), np.float64).reshape(-1)
 
 
 def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matrix, expected: Matrix, wrong: Any) -> str:
-    """The worst element, and the gradient rules from the output back to the input."""
+    """A report of the worst element, and the gradient rules from the output back to the input."""
     i, j = which
     distance = np.where(wrong, np.where(np.isnan(matrix - expected), np.inf, np.abs(matrix - expected)), -1.0)
     row, column = np.unravel_index(int(np.argmax(distance)), matrix.shape)
@@ -277,7 +276,7 @@ def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matri
         for position, edge in zip(node.plan.inputs, node.edges, strict=True):
             if edge[0] in useful:
                 name = node.op.param(position)
-                rules[f"{node.op.name} for {name} ({spelled(node.op.rule_place(name))})"] = None  # each only once
+                rules[f"{node.op.name} for {name} ({spelled(node.op.rule_place(name))})"] = None  # each listed once
     more = [f"... and {len(rules) - _MOST_RULES} more"] if len(rules) > _MOST_RULES else []
     lines = [*list(rules)[:_MOST_RULES], *more] or ["none: no recorded ops connect this input to the output"]
     return (

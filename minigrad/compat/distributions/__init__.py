@@ -1,4 +1,4 @@
-"""Probability distributions, under PyTorch's names: samples, logarithms of probabilities, entropies, KL."""
+"""Probability distributions, under PyTorch's names: samples, log-probabilities, entropies and KL divergences."""
 
 from . import choices, constraints, derived, transforms, utils
 from .choices import *

@@ -1,6 +1,6 @@
 """Discrete distributions, parametrised by probabilities or their logarithms.
 
-Relaxed distributions have differentiable samples, close to 1 or 0, or to one of K classes (Jang et al. 2017,
+Relaxed distributions have differentiable samples close to 1 or 0, or to one of K classes (Jang et al. 2017,
 "Categorical Reparameterization with Gumbel-Softmax"; Maddison et al. 2017, "The Concrete Distribution").
 """
 
@@ -32,7 +32,7 @@ param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter
 
 class ProbsOrLogits(Distribution):
     """The base class of Bernoulli, Geometric and Categorical. Takes ``probs``, a probability, or ``logits``, its
-    log-odds log p / (1 - p), as a tensor or a number, and computes the other when needed. Raises ValueError if both or
+    log-odds log p / (1 - p), as a tensor or a number, and computes the other on demand. Raises ValueError if both or
     neither are given."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -57,14 +57,14 @@ class ProbsOrLogits(Distribution):
 
     @lazy_property
     def logits(self) -> Tensor:
-        """The logarithms of the probabilities; log-odds if there are two choices."""
+        """The logarithms of the probabilities, or log-odds if there are two choices."""
         return utils.probs_to_logits(self.probs, self._is_binary)
 
 
 class ContinuousBernoulli(ProbsOrLogits):
     """Numbers x from 0 to 1 with a density proportional to pˣ (1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham 2019). See
-    ProbsOrLogits; p stays a rounding error away from 0 and 1, as in PyTorch. Within ``lims``, where a formula would
-    divide by almost 0, a polynomial replaces it."""
+    ProbsOrLogits; as in PyTorch, p stays a rounding error away from 0 and 1. Within ``lims``, where a formula would
+    divide by almost 0, a polynomial is used."""
 
     support = constraints.unit_interval
     has_rsample = True
@@ -86,11 +86,11 @@ class ContinuousBernoulli(ProbsOrLogits):
 
     @lazy_property
     def probs(self) -> Tensor:
-        """The probabilities, clamped by a rounding error."""
+        """The probabilities, clamped to at least a rounding error away from 0 and 1."""
         return clamp_probs(utils.logits_to_probs(self.logits, True))
 
     def _chosen(self, rule: Any, near: Any) -> Tensor:
-        """A formula in p or, near ½, one in p - ½."""
+        """The value of a formula in p or, near ½, of a formula in p - ½."""
         far = (self.probs <= self._lims[0]).logical_or(self.probs > self._lims[1])
         return where(far, rule(where(far, self.probs, self._lims[0])), near(self.probs - 0.5))
 
@@ -132,7 +132,7 @@ class ContinuousBernoulli(ProbsOrLogits):
 
 
 def _divergence(p: Tensor, q: Tensor, log_ratio: Tensor) -> Tensor:
-    """p log(p / q); infinite where only q is 0, and 0 where p is 0."""
+    """p log(p / q), which is infinite where only q is 0, and 0 where p is 0."""
     terms = p * log_ratio
     terms = utils.except_where((q == 0).expand_as(terms), math.inf, terms)
     return utils.except_where((p == 0).expand_as(terms), 0.0, terms)
@@ -179,7 +179,7 @@ class Geometric(ProbsOrLogits):
             )
 
     def _sample(self, sample_shape: Size) -> Tensor:
-        """log u / log(1 - p), rounded down, u uniform in (0, 1)."""
+        """log u / log(1 - p), rounded down, where u is uniform in (0, 1)."""
         noise = random.uniform_(self._empty(sample_shape, self.probs), dt.finfo(self.probs.dtype).tiny, 1)
         return (noise.log() / log1p(-self.probs)).floor()
 
@@ -195,7 +195,7 @@ class Geometric(ProbsOrLogits):
 
 class Categorical(ProbsOrLogits):
     """Classes 0 to K - 1, sampled as int64. Takes ``probs``, (..., K), nonnegative and normalised to sum to 1, or
-    ``logits``, logarithms up to a constant. Raises ValueError if both or neither are given, or one without axes."""
+    ``logits``, logarithms up to a constant. Raises ValueError if both or neither are given, or if it is a scalar."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
@@ -212,7 +212,7 @@ class Categorical(ProbsOrLogits):
     support = dependent_property(
         lambda d: constraints.integer_interval(0, d._param.shape[-1] - 1), is_discrete=True, event_dim=0
     )
-    mean = variance = formula(  # undefined for classes
+    mean = variance = formula(  # not defined for classes
         lambda d: full(d._extended_shape(), math.nan, dtype=d.probs.dtype, device=d.probs.device)
     )
     mode = formula(lambda d: d.probs.argmax(dim=-1))
@@ -247,7 +247,7 @@ class OfChoices(Distribution):
 
 
 class OneHotCategorical(OfChoices):
-    """Categorical with samples that are one-hot vectors of length K, in the dtype of the probabilities."""
+    """Categorical whose samples are one-hot vectors of length K, in the dtype of the probabilities."""
 
     param_shape = param_shape
     support = constraints.one_hot
@@ -270,7 +270,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 
 class Multinomial(OfChoices):
-    """Counts of the classes in ``total_count`` draws, in the dtype of the probabilities. See Categorical."""
+    """Class counts over ``total_count`` draws, in the dtype of the probabilities. See Categorical."""
 
     param_shape = param_shape
 
@@ -308,7 +308,7 @@ class Multinomial(OfChoices):
 
 
 class Relaxed(OfChoices):
-    """Choices with a positive temperature: the lower it is, the closer samples are to hard choices."""
+    """The base of relaxed choices. The lower the positive temperature, the closer samples are to hard choices."""
 
     has_rsample = True
 
@@ -371,7 +371,7 @@ class RelaxedOneHotCategorical(Relaxed):
 
 
 class _Trials(ProbsOrLogits):
-    """The base class of the two below: ``total_count``, and the probability or log-odds of a success."""
+    """The base class of the next two, with ``total_count`` and the probability or log-odds of success."""
 
     param_shape = param_shape
 
@@ -386,8 +386,8 @@ class _Trials(ProbsOrLogits):
 
 
 class Binomial(_Trials):
-    """The number of successes in ``total_count`` (an int or a tensor) trials; ``probs`` or ``logits`` describe a
-    success. Samples have the right distribution but differ from PyTorch's for the same seed."""
+    """The number of successes in ``total_count`` (an int or a tensor) trials. ``probs`` or ``logits``: those of
+    success. Samples are correctly distributed but differ from PyTorch's for the same seed."""
 
     arg_constraints = {"total_count": constraints.nonnegative_integer, **ProbsOrLogits.arg_constraints}
     has_enumerate_support = True
@@ -425,8 +425,8 @@ class Binomial(_Trials):
 
 
 class NegativeBinomial(_Trials):
-    """The number of successes before ``total_count`` (not necessarily an integer) failures; ``probs`` or ``logits``
-    describe a success. Samples have the right distribution but differ from PyTorch's for the same seed."""
+    """The number of successes before ``total_count`` (not necessarily an integer) failures. ``probs`` or ``logits``:
+    those of success. Samples are correctly distributed but differ from PyTorch's for the same seed."""
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),

@@ -11,14 +11,14 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Maps classes of constraints to transforms; call it with a constraint."""
+    """Maps constraint classes to transforms; call it with a constraint."""
 
     def __init__(self) -> None:
         self._registry: dict[Any, Callable[[Any], t.Transform]] = {}
 
     def register(self, constraint: Any, factory: Any = None) -> Any:
-        """Register a function that makes a transform, for a constraint or a class of constraints (TypeError for
-        anything else); without a function, return a decorator."""
+        """Register a function that makes a transform for a constraint or a constraint class (TypeError for anything
+        else). Without a function, return a decorator."""
         if factory is None:
             return lambda factory: self.register(constraint, factory)
         kind = type(constraint) if isinstance(constraint, c.Constraint) else constraint
@@ -28,7 +28,7 @@ class ConstraintRegistry:
         return factory
 
     def __call__(self, constraint: Any) -> Any:
-        """The constraint's transform. Raises NotImplementedError if it has none."""
+        """The transform for a constraint. Raises NotImplementedError if it has no transform."""
         if type(constraint) not in self._registry:
             raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
         return self._registry[type(constraint)](constraint)

@@ -1,4 +1,4 @@
-"""Conditions on parameters and values: ``constraint.check(value)`` says where a tensor satisfies it."""
+"""Conditions on parameters and values: ``constraint.check(value)`` shows where a tensor satisfies it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ += ["symmetric", "unit_interval"]
 
 class Constraint:
     """A condition on tensors. A subclass implements ``check``, which takes a tensor and returns bools without the last
-    ``event_dim`` axes; ``is_discrete`` says whether the values are discrete."""
+    ``event_dim`` axes; ``is_discrete``: whether the values are discrete."""
 
     is_discrete = False
     event_dim = 0
@@ -40,7 +40,7 @@ class Constraint:
 
 
 def _kind(name: str, test: Callable[..., Any], event_dim: int = 0, is_discrete: bool = False) -> Any:
-    """A class of constraints, from a function of the value and the bounds, which are attributes of the same names."""
+    """A constraint class, from a function of the value and the bounds, which are attributes with the same names."""
     names = tuple(signature(test).parameters)[1:]
 
     def check(self: Any, value: Tensor) -> Any:
@@ -84,7 +84,7 @@ def _is_corr_cholesky(v: Tensor) -> Tensor:
 
 
 def _is_symmetric_with(v: Tensor, test: Callable[[Tensor], Tensor]) -> Tensor:
-    """Whether matrices are symmetric and all their eigenvalues pass the test."""
+    """Whether matrices are symmetric with eigenvalues that all pass the test."""
     holds: Tensor = _Symmetric().check(v)
     return test(eigvalsh(v.detach())).all(-1) if bool(holds.all()) else holds
 
@@ -101,7 +101,7 @@ _PositiveDefinite = _kind("_PositiveDefinite", lambda v: _is_symmetric_with(v, l
 
 
 class _IndependentConstraint(Constraint):
-    """``base_constraint`` with more of the last axes in the event."""
+    """``base_constraint`` with additional trailing axes in the event."""
 
     _bounds: ClassVar[tuple[str, ...]] = ("base_constraint", "reinterpreted_batch_ndims")
     is_discrete = property(lambda self: self.base_constraint.is_discrete)

@@ -1,4 +1,4 @@
-"""Distributions derived from others: Independent, mixtures, and transformed samples of a distribution."""
+"""Distributions derived from others: Independent, mixtures, and transformed distributions."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ += ["MixtureSameFamily", "Pareto", "TransformedDistribution", "Weibull"]
 
 
 class Independent(Distribution):
-    """A distribution whose last ``reinterpreted_batch_ndims`` batch axes belong to the event: it multiplies
-    probabilities over them. Raises ValueError if the batch has fewer axes.
+    """A distribution whose last ``reinterpreted_batch_ndims`` batch axes belong to the event, so that probabilities are
+    multiplied over them. Raises ValueError if the batch has fewer axes.
     """
 
     def __init__(
@@ -66,8 +66,8 @@ class Independent(Distribution):
 
 
 class MixtureSameFamily(Distribution):
-    """Samples from one component of ``component_distribution``, along its last batch axis; ``mixture_distribution``, a
-    Categorical, draws the component's index. Raises ValueError if the two do not match."""
+    """Samples from one component of ``component_distribution``, along its last batch axis. The Categorical
+    ``mixture_distribution`` draws the component's index. Raises ValueError if the two do not match."""
 
     def __init__(
         self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
@@ -119,7 +119,7 @@ class MixtureSameFamily(Distribution):
 
 class TransformedDistribution(Distribution):
     """Samples of ``base_distribution`` after one transform, or several in order. Raises ValueError for anything except
-    transforms, and for a base with too few axes."""
+    transforms, or if the base has too few axes."""
 
     base_dist: Any
 
@@ -166,13 +166,13 @@ class TransformedDistribution(Distribution):
         return total + sum_rightmost(self.base_dist.log_prob(value), axes - len(self.base_dist.event_shape))
 
     def _turned(self, probability: Tensor) -> Tensor:
-        """A probability, or 1 minus it if the transforms are decreasing."""
+        """A probability, or its complement if the transforms are decreasing."""
         sign = self._whole.sign
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
 
 
 class LogNormal(TransformedDistribution):
-    """exp(x), x normal with mean ``loc`` and standard deviation ``scale``; x is drawn from ``base_dist``."""
+    """exp(x), where x, drawn from ``base_dist``, is normal with mean ``loc`` and standard deviation ``scale``."""
 
     arg_constraints = LocationScale.arg_constraints
     support = constraints.positive
@@ -204,7 +204,7 @@ class LogisticNormal(TransformedDistribution):
 
 
 class _Half(TransformedDistribution):
-    """|x|, x around 0; ``base_dist`` is the distribution of x, and ``scale`` its width."""
+    """|x|, where x is distributed around 0. ``base_dist``: the distribution of x. ``scale``: its width."""
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
@@ -245,7 +245,7 @@ class HalfCauchy(_Half):
 
 
 class InverseGamma(TransformedDistribution):
-    """1 / x, x from Gamma(``concentration``, ``rate``)."""
+    """1 / x, where x is drawn from Gamma(``concentration``, ``rate``)."""
 
     arg_constraints = Gamma.arg_constraints
     support = constraints.positive
@@ -282,7 +282,7 @@ class Pareto(TransformedDistribution):
 
 
 class Weibull(TransformedDistribution):
-    """scale · xᵏ, x from Exponential(1) and k = 1 / ``concentration``."""
+    """scale · xᵏ, where x is drawn from Exponential(1) and k = 1 / ``concentration``."""
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
@@ -300,7 +300,7 @@ class Weibull(TransformedDistribution):
 
 
 class Kumaraswamy(TransformedDistribution):
-    """(1 - u^(1/b))^(1/a), u uniform in (0, 1), a and b ``concentration1`` and ``concentration0``: like Beta(a, b)."""
+    """(1 - u^(1/b))^(1/a), where u is uniform in (0, 1), a is ``concentration1`` and b is ``concentration0``."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
@@ -320,7 +320,7 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def mode(self) -> Tensor:
-        """((a - 1) / (a b - 1))^(1 / a), as PyTorch computes it; NaN where a or b is below 1."""
+        """((a - 1) / (a b - 1))^(1 / a), computed as in PyTorch; NaN where a or b is below 1."""
         a, b = self.concentration1, self.concentration0
         log_mode = a.reciprocal() * (-b).log1p() - (-a * b).log1p()
         return where((a < 1).logical_or(b < 1), math.nan, log_mode.exp())

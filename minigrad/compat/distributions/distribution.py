@@ -1,4 +1,4 @@
-"""The base class of distributions, and the Kullback-Leibler divergence between two."""
+"""The base class of distributions, and the Kullback-Leibler divergence."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Distribution:
     """A batch of independent distributions: ``batch_shape`` of them, with samples of shape ``event_shape``.
 
     Parameters are tensors whose shapes broadcast; many can also be numbers. A subclass stores them as attributes, with
-    their constraints in ``arg_constraints`` and the samples' in ``support``. It implements ``rsample`` or ``_sample``,
-    ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``), and ``_kl(q)``, the divergence from another
-    distribution of its class.
+    their constraints in ``arg_constraints`` and that of samples in ``support``. It implements ``rsample`` or
+    ``_sample``, ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``), and ``_kl(q)``, the divergence from
+    another distribution of the same class.
 
     Args:
         batch_shape: the shape of the parameters.
-        event_shape: the shape of one sample. validate_args: check parameters and values (the default). Raises
-            ValueError if one violates its constraint.
+        event_shape: the shape of one sample. validate_args: check parameters and values (the default), and raise
+            ValueError if any violates its constraint.
     """
 
     has_rsample = False
@@ -67,7 +67,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Set whether distributions without ``validate_args`` check parameters and values."""
+        """Set whether distributions check parameters and values by default."""
         Distribution._validate_args = bool(value)
 
     # Shapes ---------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ class Distribution:
         return rand(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        """The same distribution with its parameters expanded to a larger ``batch_shape``."""
+        """This distribution with its parameters expanded to a larger ``batch_shape``."""
         shape, axes = size_of(batch_shape), len(self._batch_shape)
         larger = copy.copy(self) if _instance is None else _instance
         for name, value in vars(self).items():
@@ -107,7 +107,7 @@ class Distribution:
         return larger
 
     def _get_checked_instance(self, cls: Any, _instance: Any = None) -> Any:
-        """An object for ``expand`` to fill: a subclass of ``cls`` with its own ``__init__`` must provide one."""
+        """An object for ``expand`` to fill, which subclasses of ``cls`` with their own ``__init__`` must provide."""
         if _instance is None and type(self).__init__ is not cls.__init__:
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
@@ -153,7 +153,7 @@ class Distribution:
     # Samples --------------------------------------------------------------------------------------------
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Samples: ``sample_shape`` + ``batch_shape`` + ``event_shape``, without history."""
+        """Samples of shape ``sample_shape`` + ``batch_shape`` + ``event_shape``, without history."""
         with no_grad():
             return self._sample(size_of(sample_shape))
 
@@ -165,7 +165,7 @@ class Distribution:
         raise NotImplementedError(f"{type(self).__name__} does not support rsample(): use sample() and log_prob()")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All possible values, along the first axis: (K, 1, ...), or expanded to the whole ``batch_shape``."""
+        """All possible values along the first axis: (K, 1, ...), or expanded to the whole ``batch_shape``."""
         values = self._all_values()
         values = values.view(-1, *(1,) * len(self._batch_shape), *self._event_shape)
         return values.expand(-1, *self._batch_shape, *self._event_shape) if expand else values
@@ -184,7 +184,7 @@ class Distribution:
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability that a sample is at most the value. Errors as in ``log_prob``."""
+        """The probability that a sample is at most the value. Raises the errors of ``log_prob``."""
         self._validate_sample(value)
         return self._cdf(value)
 
@@ -192,7 +192,7 @@ class Distribution:
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value that a sample does not exceed with this probability: the inverse of ``cdf``."""
+        """The value that samples do not exceed with this probability: the inverse of ``cdf``."""
         raise NotImplementedError
 
     def _validate_sample(self, value: Tensor) -> None:
@@ -235,11 +235,11 @@ def _kind(value: Tensor) -> str:
 
 
 class ExponentialFamily(Distribution):
-    """Base class of families with natural parameters, for programs that define them."""
+    """The base class of user-defined families with natural parameters."""
 
 
 def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
-    """Register a function as the rule for a pair of classes (else TypeError): ``@register_kl(Normal, Mine)``."""
+    """Register a rule for a pair of classes: ``@register_kl(Normal, Mine)``. Raises TypeError for anything else."""
     for kind in (type_p, type_q):
         if not isinstance(kind, type):
             raise TypeError(f"Expected a Distribution subclass but got {kind}")
@@ -252,7 +252,7 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """∑ p log(p / q), for each element of the batch: by a registered rule, or by ``_kl`` within a class. Raises
+    """∑ p log(p / q) for each batch element, from a registered rule, or from ``_kl`` within a class. Raises
     NotImplementedError if no rule exists."""
     for kind_p in type(p).__mro__:
         for kind_q in type(q).__mro__:

@@ -1,10 +1,10 @@
-"""Random events in continuous time, and distributions derived from their times.
+"""Distributions of random events in continuous time, and distributions derived from them.
 
-Exponential is the time to the first event, Gamma the time to several, Poisson the number of events in a span of time.
-Chi2, the sum of squares of normal numbers, is a Gamma; a normal number over the root of a mean of squares is Student's
-t. Dirichlet draws probabilities of K classes, gamma numbers over their sum; Beta is the first of two.
+Exponential is the time to the first event, Gamma the time to several events, and Poisson the number of events in a time
+span. Chi2, the sum of squares of normal numbers, is a Gamma. StudentT is a normal number divided by the root of a mean
+of squares. Dirichlet draws probabilities of K classes, as gamma numbers divided by their sum; Beta is the first of two.
 
-Samples have the right distribution but, except for Exponential, differ from PyTorch's for the same seed.
+Samples are correctly distributed but, except for Exponential, differ from PyTorch's for the same seed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .utils import Value, broadcast_all, formula, method
 
 
 class Exponential(Distribution):
-    """Positive numbers with density rate · exp(-rate · x); ``rate`` is a tensor or a number."""
+    """Positive numbers with density rate · exp(-rate · x). ``rate``: a tensor or a number."""
 
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
@@ -50,7 +50,7 @@ class Exponential(Distribution):
 
 
 class Poisson(Distribution):
-    """Counts n with probability rateⁿ exp(-rate) / n!; ``rate``, the expected count, is a tensor or a number."""
+    """Counts n with probability rateⁿ exp(-rate) / n!. ``rate``: the expected count, a tensor or a number."""
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
@@ -67,7 +67,7 @@ class Poisson(Distribution):
 
 
 def standard_gamma(alpha: Tensor) -> Tensor:
-    """A gamma sample of rate 1 for each concentration, in its dtype, with a gradient; never 0."""
+    """A gamma sample of rate 1, never 0, for each concentration, in its dtype, with a gradient."""
     shapes = alpha.detach().cpu().double().numpy()
     draws = np.random.default_rng(default_generator.random64()).standard_gamma(shapes)
     draws = np.maximum(draws, dt.finfo(alpha.dtype).tiny)
@@ -75,15 +75,15 @@ def standard_gamma(alpha: Tensor) -> Tensor:
 
 
 def _with_grad(samples: Tensor, alpha: Tensor, grad: Any) -> Tensor:
-    """Samples, with a history if α has one: ``grad()`` computes their derivative with respect to α."""
+    """Samples, with a history if α has one. ``grad()`` computes their derivative with respect to α."""
     if not (alpha.requires_grad and is_grad_enabled()):
         return samples
     return samples + tensor(grad(), dtype=samples.dtype, device=samples.device) * (alpha - alpha.detach())
 
 
 def _grad(alpha: Any, samples: Any) -> Any:
-    """dz/dα of gamma samples z at a fixed value of the distribution function F: -∂F/∂α over the density (Figurnov et
-    al. 2018). ∂F/∂α is a finite difference of F, or above α of F - 1."""
+    """dz/dα of gamma samples z at a fixed value of the distribution function F: -∂F/∂α divided by the density (Figurnov
+    et al. 2018). ∂F/∂α is a finite difference of F, or of F - 1 above α."""
     step, z = 1e-4 * np.minimum(alpha, np.sqrt(alpha)), tensor(samples)
     below, above = (
         np.where(samples < alpha, igamma(a, z).numpy(), -igammac(a, z).numpy())
@@ -94,12 +94,12 @@ def _grad(alpha: Any, samples: Any) -> Any:
 
 
 def _positive(samples: Tensor) -> Tensor:
-    """Positive samples, none rounded to 0."""
+    """Samples, kept positive where rounded to 0."""
     return samples.clamp(min=dt.finfo(samples.dtype).tiny)
 
 
 class Gamma(Distribution):
-    """Positive numbers with density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α), where α is ``concentration``; the arguments are
+    """Positive numbers with density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α), where α is ``concentration``. The arguments are
     tensors or numbers."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
@@ -121,7 +121,7 @@ class Gamma(Distribution):
         return _positive(standard_gamma(concentration) / self.rate)
 
     def log_prob(self, value: Value) -> Tensor:
-        """The logarithm of the density; ``value`` may also be a number."""
+        """The logarithm of the density. ``value`` may also be a number."""
         return super().log_prob(as_tensor(value, dtype=self.rate.dtype, device=self.rate.device))
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -135,7 +135,7 @@ class Gamma(Distribution):
 
 
 class Chi2(Gamma):
-    """The sum of ``df`` squares of standard normal numbers; ``df`` is positive, not necessarily an integer."""
+    """The sum of ``df`` squares of standard normal numbers. ``df`` is positive, not necessarily an integer."""
 
     arg_constraints = {"df": constraints.positive}
 
@@ -146,8 +146,8 @@ class Chi2(Gamma):
 
 
 class StudentT(Distribution):
-    """loc + scale · z / √(c / df), z standard normal and c from Chi2(df); all are tensors or numbers, ``df`` and
-    ``scale`` positive. The mean exists where ``df`` is above 1, the variance where it is above 2."""
+    """loc + scale · z / √(c / df), where z is standard normal and c is from Chi2(df). All are tensors or numbers;
+    ``df`` and ``scale`` must be positive. The mean requires a ``df`` above 1, the variance above 2."""
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -162,7 +162,7 @@ class StudentT(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """scale² df / (df - 2); inf where df is 2 or less, NaN where it is 1 or less."""
+        """scale² df / (df - 2), or inf where df is 2 or less, NaN where it is 1 or less."""
         finite = self.scale.pow(2) * self.df / (self.df - 2).clamp(min=1e-30)
         return where(self.df > 2, finite, where(self.df > 1, math.inf, math.nan))
 
@@ -206,14 +206,14 @@ class Dirichlet(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """(α - 1) / ∑ (α - 1), each α - 1 at least 0; only the first class where all α are below 1."""
+        """(α - 1) / ∑ (α - 1), with α - 1 clamped to at least 0; only the first class where all α are below 1."""
         above = (self.concentration - 1).clamp(min=0)
         corner = one_hot(above.argmax(-1), self._event_shape[0]).to(above)  # PyTorch's choice of corners
         below = (self.concentration < 1).all(-1).unsqueeze(-1).expand_as(above)
         return where(below, corner, above / above.sum(-1, keepdim=True))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Shares of gamma samples G(α + 1) u^(1 / α), in log space, as a small α may cause underflow; never 0 or 1."""
+        """Shares of gamma samples G(α + 1) u^(1 / α), never 0 or 1, computed in log space as small α may underflow."""
         alpha, info = self.concentration.expand(self._extended_shape(sample_shape)), dt.finfo(self.concentration.dtype)
         shapes = alpha.detach().cpu().double().numpy()
         generator = np.random.default_rng(default_generator.random64())
@@ -235,7 +235,7 @@ class Dirichlet(Distribution):
 
 
 class Beta(Distribution):
-    """Numbers from 0 to 1 with density x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) / B; the arguments are
+    """Numbers from 0 to 1 with density x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) / B. The arguments are
     tensors or numbers."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
@@ -259,7 +259,7 @@ class Beta(Distribution):
 
 
 class FisherSnedecor(Distribution):
-    """The ratio of two Chi2 numbers, each over its degrees of freedom: ``df1`` and ``df2``, tensors or numbers."""
+    """The ratio of two Chi2 numbers, each divided by its degrees of freedom: ``df1``, ``df2`` (tensors or numbers)."""
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive

@@ -1,8 +1,8 @@
 """Families that shift and scale a single shape.
 
-With a ``loc`` and a ``scale``: Normal is the bell curve; Laplace two exponential distributions back to back; Gumbel the
-largest of many numbers; Cauchy the ratio of two normal numbers, with tails so heavy that it has no mean. With bounds:
-Uniform makes all numbers in an interval equally likely. VonMises is a normal distribution on the circle.
+Families with a ``loc`` and a ``scale`` are Normal, the bell curve; Laplace, two exponential distributions back to back;
+Gumbel, the largest of many numbers; and Cauchy, the ratio of two normal numbers, with tails so heavy that a mean does
+not exist. Uniform makes all numbers between bounds equally likely. VonMises is a normal distribution on the circle.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .utils import Value, broadcast_all, except_where, formula, method
 
 
 class LocationScale(Distribution):
-    """The base class of Normal, Laplace, Gumbel and Cauchy: ``loc`` says where the distribution is, the positive
-    ``scale`` how wide. Both are tensors or numbers."""
+    """The base class of Normal, Laplace, Gumbel and Cauchy: ``loc`` is the position and ``scale``, which is positive,
+    the width. Both are tensors or numbers."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -82,7 +82,7 @@ EULER = 0.57721566490153286060
 
 
 class Gumbel(LocationScale):
-    """loc - scale · log(-log u), u uniform in (0, 1)."""
+    """loc - scale · log(-log u), where u is uniform in (0, 1)."""
 
     mean = formula(lambda d: d.loc + d.scale * EULER)
     mode = formula(lambda d: d.loc)
@@ -131,7 +131,7 @@ class Uniform(Distribution):
     )
     support = dependent_property(lambda d: constraints.interval(d.low, d.high), is_discrete=False, event_dim=0)
     mean = formula(lambda d: (d.high + d.low) / 2)
-    mode = formula(lambda d: full_like(d.high, math.nan))  # all are equally likely
+    mode = formula(lambda d: full_like(d.high, math.nan))  # all values are equally likely
     stddev = formula(lambda d: (d.high - d.low) / 12**0.5)
     variance = formula(lambda d: (d.high - d.low).pow(2) / 12)
     _cdf = method(lambda d, value: ((value - d.low) / (d.high - d.low)).clamp(min=0, max=1))
@@ -173,7 +173,7 @@ class VonMises(Distribution):
         return k * ((value - self.loc).cos() - 1) - math.log(2 * math.pi) - i0e(k).log()
 
     def _sample(self, sample_shape: Size) -> Tensor:
-        """By rejection sampling (Best and Fisher 1979), in float64."""
+        """Draw samples in float64 by rejection sampling (Best and Fisher 1979)."""
         shape, k = self._extended_shape(sample_shape), self.concentration.double()
         tau = 1 + (1 + 4 * k**2).sqrt()
         rho = (tau - (2 * tau).sqrt()) / (2 * k)

@@ -20,7 +20,7 @@ from .utils import Value, broadcast_all, formula, lazy_property, method
 
 
 class _OfMatrix(Distribution):
-    """The base class of MultivariateNormal and Wishart: takes one of three matrices, and computes the others lazily."""
+    """The base class of MultivariateNormal and Wishart, given one of three matrices; computes the others lazily."""
 
     _MATRICES: ClassVar[dict[str, constraints.Constraint]] = {
         "covariance_matrix": constraints.positive_definite,
@@ -53,7 +53,7 @@ class _OfMatrix(Distribution):
         return linalg.inv(self.covariance_matrix)
 
     def _whitening(self) -> Tensor:
-        """L⁻¹, with a gradient only for the lower triangle."""
+        """L⁻¹, with a gradient for the lower triangle only."""
         return linalg.inv(self.scale_tril.tril())
 
     def _half_log_det(self) -> Tensor:
@@ -64,7 +64,7 @@ class _OfMatrix(Distribution):
 class MultivariateNormal(_OfMatrix):
     """Vectors of length n, given their mean ``loc``, (..., n), and one of three matrices, (..., n, n): the positive
     definite covariance matrix, its inverse, or the lower triangle L with a positive diagonal and L Lᵀ equal to the
-    covariance matrix. Raises ValueError unless exactly one matrix is given, and for too few axes."""
+    covariance matrix. Raises ValueError unless exactly one matrix is given, or if there are too few axes."""
 
     arg_constraints = {"loc": constraints.real_vector, **_OfMatrix._MATRICES}
     support = constraints.real_vector
@@ -112,7 +112,7 @@ class MultivariateNormal(_OfMatrix):
 
 class LowRankMultivariateNormal(MultivariateNormal):
     """Vectors of length n with mean ``loc``, (..., n), and covariance matrix W Wᵀ plus a diagonal. W is ``cov_factor``,
-    (..., n, m); the diagonal ``cov_diag``, (..., n), is positive. Raises ValueError if their shapes do not match."""
+    (..., n, m). The diagonal ``cov_diag``, (..., n), is positive. Raises ValueError if their shapes do not match."""
 
     arg_constraints = {
         "loc": constraints.real_vector,
@@ -143,8 +143,8 @@ class LowRankMultivariateNormal(MultivariateNormal):
 
 
 class Wishart(_OfMatrix):
-    """Z Zᵀ, where Z has ``df`` columns, normal vectors of length n with mean 0 and a matrix as for MultivariateNormal;
-    ``df`` is above n - 1, maybe not an integer. Samples differ from PyTorch's for the same seed."""
+    """Z Zᵀ, where Z has ``df`` columns, normal vectors of length n with mean 0 and a matrix as for MultivariateNormal.
+    ``df`` exceeds n - 1, and may be fractional. Samples differ from PyTorch's for the same seed."""
 
     arg_constraints = {**_OfMatrix._MATRICES, "df": constraints.greater_than(0)}
     support = constraints.positive_definite
@@ -201,7 +201,7 @@ class Wishart(_OfMatrix):
 
 class LKJCholesky(Distribution):
     """The lower triangle L, (``dim``, ``dim``), with L Lᵀ equal to a correlation matrix C, and a density proportional
-    to det Cᵅ⁻¹: at a ``concentration`` α of 1 all matrices are equally likely; a larger α favours the identity."""
+    to det Cᵅ⁻¹. If the ``concentration`` α is 1, all matrices are equally likely; a larger α favours the identity."""
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky

@@ -1,6 +1,6 @@
-"""Invertible functions with the logarithm of their Jacobian determinant, for TransformedDistribution and constraints.
+"""Invertible functions with log-determinants of Jacobians, for TransformedDistribution and constraints.
 
-A subclass of Transform has ``_call``, ``_inverse`` and ``log_abs_det_jacobian(x, y)``, and the attributes ``domain``
+Subclasses of Transform define ``_call``, ``_inverse`` and ``log_abs_det_jacobian(x, y)``, and the attributes ``domain``
 and ``codomain``.
 """
 
@@ -28,8 +28,8 @@ __all__ += ["identity_transform"]
 
 
 class Transform:
-    """A function of a tensor; ``inv`` is its inverse, and ``bijective`` says whether every ``y`` comes from only one
-    ``x``. With a ``cache_size`` of 1 it remembers the last input and output: the inverse of that output is that input.
+    """A function of a tensor. ``inv``: its inverse. ``bijective``: whether every ``y`` comes from only one ``x``. With
+    a ``cache_size`` of 1, the last input and output are stored, so that inverting this output returns this input.
     """
 
     bijective = False
@@ -57,7 +57,7 @@ class Transform:
 
     @property
     def inv(self) -> Any:
-        """The inverse."""
+        """The inverse transform."""
         if self._inv is None:
             self._inv = _InverseTransform(self)
         return self._inv
@@ -68,7 +68,7 @@ class Transform:
         raise NotImplementedError
 
     def with_cache(self, cache_size: int = 1) -> Self:
-        """The same transform with a different ``cache_size``."""
+        """This transform with a different ``cache_size``."""
         if self._cache_size == cache_size:
             return self
         other = copy.copy(self)
@@ -103,7 +103,7 @@ class Transform:
     _call = _inverse = _missing
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
-        """log |dy / dx|, summed over the axes of the event."""
+        """log |dy / dx|, summed over the event axes."""
         raise NotImplementedError
 
     def forward_shape(self, shape: Any) -> Any:
@@ -150,7 +150,7 @@ class ComposeTransform(Transform):
         self.parts = [part.with_cache(cache_size) if cache_size else part for part in parts]
 
     def _ends(self, parts: Sequence[Transform], start: str, end: str) -> Any:
-        """The constraint at one end, with as many axes as the parts need. (``parts`` start from the other end.)"""
+        """The constraint at one end, with as many axes as the parts require. (``parts`` start from the other end.)"""
         if not parts:
             return constraints.real
         constraint, axes = getattr(parts[-1], end), getattr(parts[0], start).event_dim
@@ -205,7 +205,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform with more of the last axes in the event."""
+    """A transform with additional trailing axes in the event."""
 
     _values = ("base_transform", "reinterpreted_batch_ndims")
 
@@ -285,7 +285,7 @@ Rule = Callable[..., Any]
 
 
 def _elementwise(name: str, codomain: Any, call: Rule, inverse: Rule, jacobian: Rule | None, doc: str) -> Any:
-    """A class of transforms on all real numbers. Without a rule for the Jacobian they are not bijective."""
+    """A class of transforms on all real numbers, which are not bijective if there is no rule for the Jacobian."""
     rules: dict[str, Any] = {"_call": lambda self, x: call(x), "_inverse": lambda self, y: inverse(y)}
     if jacobian is not None:
         rules.update(bijective=True, sign=1, log_abs_det_jacobian=lambda self, x, y: jacobian(x, y))
@@ -373,7 +373,7 @@ class PowerTransform(Transform):
 
 
 class CumulativeDistributionTransform(Transform):
-    """The probability that a draw is at most x, from a distribution's ``cdf``."""
+    """The probability that a sample is at most x, from a distribution's ``cdf``."""
 
     bijective = True
     codomain = constraints.unit_interval
@@ -429,14 +429,14 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """K probabilities from K - 1 numbers: each determines which fraction of the remainder the next class takes."""
+    """K probabilities from K - 1 numbers: each determines the fraction of the remainder for the next class."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
     bijective = True
     _values = ()
 
     def _left(self, x: Tensor) -> Tensor:
-        """The logarithm of the number of classes left after each."""
+        """The logarithm of the number of classes remaining after each class."""
         return (x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)).log()
 
     def _call(self, x: Tensor) -> Tensor:
@@ -479,7 +479,7 @@ class PositiveDefiniteTransform(LowerCholeskyTransform):
 
 
 class CorrCholeskyTransform(Transform):
-    """The lower triangle L with L Lᵀ a correlation matrix, from D (D - 1) / 2 numbers."""
+    """The lower triangle L, where L Lᵀ is a correlation matrix, from D (D - 1) / 2 numbers."""
 
     domain, codomain = constraints.real_vector, constraints.corr_cholesky
     bijective = True

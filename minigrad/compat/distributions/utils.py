@@ -1,4 +1,4 @@
-"""Helpers for parameters: broadcast numbers and tensors, convert probabilities to logarithms and back."""
+"""Helpers that broadcast parameters, and convert probabilities to logarithms and back."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Shape = tuple[int, ...]
 
 
 class lazy_property(cached_property[Any]):
-    """A property that is computed on first use, and recorded even in ``no_grad``, so a ``sample()`` before other uses
-    does not lose their gradients."""
+    """A property computed on first use, and recorded even in ``no_grad``, so that later uses have gradients even after
+    an initial ``sample()``."""
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         with enable_grad():
@@ -29,7 +29,7 @@ class lazy_property(cached_property[Any]):
 
 
 class formula(property):
-    """A property from a formula: ``mean = formula(lambda d: d.loc)``. Its docstring is the base class's."""
+    """A property from a formula: ``mean = formula(lambda d: d.loc)``. Its docstring comes from the base class."""
 
     def __init__(self, rule: Callable[[Any], Tensor], doc: str | None = None) -> None:
         super().__init__(rule)
@@ -43,7 +43,7 @@ class formula(property):
 
 
 class _Method(NamedTuple):
-    """A method from a formula: ``entropy = method(lambda d: d.scale.log())``. Its types are the base class's."""
+    """A method from a formula: ``entropy = method(lambda d: d.scale.log())``. Its types come from the base class."""
 
     rule: Callable[..., Any]
 
@@ -56,7 +56,7 @@ method: Callable[[Callable[..., Any]], Any] = _Method
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Numbers and tensors (otherwise ValueError) as tensors of one shape; a number takes the first tensor's dtype."""
+    """Broadcast numbers and tensors, using the first tensor's dtype for numbers. Raises ValueError otherwise."""
     if not all(isinstance(v, (Tensor, int, float)) for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, minigrad.Tensor or objects implementing "
@@ -80,7 +80,7 @@ def clamp_probs(probs: Tensor) -> Tensor:
 
 
 def inside(probs: Tensor) -> Tensor:
-    """Probabilities, none rounded to 0 or 1."""
+    """Probabilities, kept inside (0, 1) where rounded to 0 or 1."""
     info = dt.finfo(probs.dtype)
     return probs.clamp(min=info.tiny, max=1 - info.eps)
 
@@ -98,7 +98,7 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 
 
 def except_where(condition: Tensor, instead: float, value: Tensor) -> Tensor:
-    """A number where the condition is True, otherwise the value."""
+    """A given number where the condition is True, otherwise the value."""
     return where(condition, full_like(value.detach(), instead), value)
 
 
@@ -126,7 +126,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """A matrix with these elements up to a diagonal, otherwise 0: (..., N) -> (..., D, D); ValueError if no D fits."""
+    """A matrix with these elements up to a diagonal, else 0: (..., N) -> (..., D, D). ValueError if N does not fit."""
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n > dt.finfo(vec.dtype).eps:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Functions outside the core: free functions of ``minigrad``, and methods that importing this module adds to Tensor."""
+"""Functions outside the core: free functions in ``minigrad``, and methods added to Tensor by importing this module."""
 
 from __future__ import annotations
 

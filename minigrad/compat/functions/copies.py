@@ -1,4 +1,4 @@
-"""Copies of views: functions that return a view's values and gradients in new memory."""
+"""Copies of views: functions that return the values of a view in new memory, with gradients."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _copying(view: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 @function
 def alias_copy(input: Tensor) -> Tensor:
-    """A copy of ``alias``."""
+    """A copy of the result of ``alias``."""
     return input.clone()
 
 

@@ -1,4 +1,4 @@
-"""Matrix decompositions, under ``torch.linalg``'s names. LAPACK computes them on the CPU."""
+"""Matrix decompositions, under ``torch.linalg``'s names, computed on the CPU by LAPACK."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .equations import check_sides, matrices, or_nan, solve_triangular, square
 
 @method
 def cholesky(A: Tensor, upper: bool = False) -> Tensor:
-    """L in A = L Lᴴ for positive definite A, or Lᴴ if ``upper``. Raises LinAlgError: a matrix is not positive
+    """L in A = L Lᴴ for positive definite A, or Lᴴ if ``upper``. Raises LinAlgError if a matrix is not positive
     definite."""
     lower: Tensor = apply(ops.cholesky, (square(A, "cholesky"),))
     return lower.mH if upper else lower
@@ -31,8 +31,8 @@ def cholesky(A: Tensor, upper: bool = False) -> Tensor:
 def cholesky_ex(
     A: Tensor, *, upper: bool = False, check_errors: bool = False
 ) -> return_types.linalg_cholesky_ex[Tensor]:
-    """(L, info): info is 0 or, if a matrix is not positive definite, the order of its first leading minor that is not.
-    Its L is then NaN, or LinAlgError is raised if ``check_errors``."""
+    """(L, info), where info is 0 or, if a matrix is not positive definite, the order of its first leading minor that is
+    not. In this case, L is NaN, or LinAlgError is raised if ``check_errors``."""
     parts = or_nan(lambda A: cholesky(A, upper), square(A, "cholesky_ex"), _first_minor, check_errors)
     return return_types.linalg_cholesky_ex(*parts)
 
@@ -49,10 +49,10 @@ def _first_minor(x: Array) -> int:
 
 @spelled
 def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eig[Tensor]:
-    """(eigenvalues in ascending order, eigenvectors) of symmetric (complex: Hermitian) matrices.
+    """(eigenvalues in ascending order, eigenvectors) of symmetric or complex Hermitian matrices.
 
-    Eigenvectors have a gradient where eigenvalues differ, for functions that do not depend on the vectors' signs.
-    ``UPLO`` names the triangle to read, "L" or "U".
+    Eigenvectors have a gradient where eigenvalues differ, for functions that do not depend on the signs of the vectors.
+    ``UPLO``: the triangle to read, "L" or "U".
     """
     return return_types.linalg_eigh(*apply(ops.eigh, (square(A, "eigh"), _side(UPLO, "eigh"))))
 
@@ -60,7 +60,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eig[Tensor]:
 @spelled
 @rounded_once
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """The eigenvalues of symmetric (complex: Hermitian) matrices in ascending order."""
+    """The eigenvalues of symmetric or complex Hermitian matrices in ascending order."""
     side: Any = _side(UPLO, "eigvalsh")
     if square(A, "eigvalsh").requires_grad and state.grad:
         return eigh(A, side).eigenvalues
@@ -76,25 +76,25 @@ def _side(triangle: str, name: str) -> str:
 
 @spelled
 def eig(A: Tensor) -> return_types.linalg_eig[Tensor]:
-    """(eigenvalues, eigenvectors of length 1) of square matrices; complex, unordered.
+    """(eigenvalues, eigenvectors of length 1) of square matrices, complex and unordered.
 
-    The gradient exists where eigenvalues differ, for functions that do not depend on the vectors' phases.
+    The gradient exists where eigenvalues differ, for functions that do not depend on the phases of the vectors.
     """
     return return_types.linalg_eig(*apply(ops.eig, (square(A, "eig"),)))
 
 
 @spelled
 def eigvals(A: Tensor) -> Tensor:
-    """The eigenvalues of square matrices; complex, unordered."""
+    """The eigenvalues of square matrices, complex and unordered."""
     return eig(square(A, "eigvals")).eigenvalues
 
 
 @spelled
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> return_types.linalg_svd[Tensor]:
-    """(U, S, Vᴴ) of A = U diag(S) Vᴴ, singular values in descending order.
+    """(U, S, Vᴴ) in A = U diag(S) Vᴴ, with singular values in descending order.
 
-    U and V have a gradient where singular values differ, for functions that do not depend on their signs; the extra
-    columns of ``full_matrices`` have none. ``driver`` is for PyTorch on a GPU; minigrad always uses gesdd.
+    U and V have a gradient where singular values differ, for functions that do not depend on their signs. The extra
+    columns of ``full_matrices`` have no gradient. ``driver`` is ignored; minigrad always uses gesdd.
     """
     return return_types.linalg_svd(*apply(ops.svd, (matrices(A, "svd"), bool(full_matrices))))
 
@@ -110,8 +110,8 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 @spelled
 def qr(A: Tensor, mode: str = "reduced") -> return_types.qr[Tensor]:
-    """(Q, R) of A = Q R, where Q has orthonormal columns and R is upper triangular. The ``mode`` is "reduced";
-    "complete", for a square Q; "r", for only R (Q is empty, and there is no gradient)."""
+    """(Q, R) in A = Q R, where Q has orthonormal columns and R is upper triangular. ``mode``: "reduced"; "complete",
+    for a square Q; or "r", for R only (Q is empty, and there is no gradient)."""
     matrices(A, "qr")
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
@@ -122,8 +122,8 @@ def qr(A: Tensor, mode: str = "reduced") -> return_types.qr[Tensor]:
 
 @spelled
 def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor[Tensor]:
-    """(LU, pivots) of A = P L U, L (with ones on its diagonal) and U in one matrix; pivots are LAPACK's, int32. Raises
-    LinAlgError: U has a zero on its diagonal, so it cannot solve equations."""
+    """(LU, pivots) for A = P L U, with L (ones on its diagonal) and U in one matrix and LAPACK's int32 pivots. Raises
+    LinAlgError if U has a zero on its diagonal, so it cannot solve equations."""
     return return_types.linalg_lu_factor(*lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
 
@@ -131,7 +131,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor
 def lu_factor_ex(
     A: Tensor, *, pivot: bool = True, check_errors: bool = False
 ) -> return_types.linalg_lu_factor_ex[Tensor]:
-    """(LU, pivots, info) of ``lu_factor``; info is 0, or the position of the first zero on U's diagonal."""
+    """(LU, pivots, info), as for ``lu_factor``. info is 0, or the position of the first zero on U's diagonal."""
     LU, pivots, info = apply(ops.lu_factor, (_pivoted(A, pivot, "lu_factor"),))
     if check_errors and bool((info != 0).any()):
         place = int(info[info != 0][0])
@@ -147,7 +147,7 @@ def _pivoted(A: Tensor, pivot: bool, name: str) -> Tensor:
 
 @spelled
 def lu(A: Tensor, *, pivot: bool = True) -> return_types.lu_unpack[Tensor]:
-    """(P, L, U) of A = P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle."""
+    """(P, L, U) in A = P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle."""
     return return_types.linalg_lu(*lu_unpack(*apply(ops.lu_factor, (_pivoted(A, pivot, "lu"),))[:2]))
 
 
@@ -155,8 +155,8 @@ def lu(A: Tensor, *, pivot: bool = True) -> return_types.lu_unpack[Tensor]:
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> return_types.lu_unpack[Tensor]:
-    """(P, L, U) from ``linalg.lu_factor``'s results; parts that are not unpacked are empty. Raises RuntimeError: the
-    pivots are not int32."""
+    """(P, L, U) from the results of ``linalg.lu_factor``. Parts that are not unpacked are empty. Raises RuntimeError if
+    the pivots are not int32."""
     if LU_pivots.array.dtype != np.int32:
         raise RuntimeError(f"lu_unpack: LU_pivots is expected to be a tensor of int32, not of {LU_pivots.dtype}")
     rows, columns = LU_data.array.shape[-2:]
@@ -172,7 +172,7 @@ def lu_unpack(
 
 @spelled
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """X in A X = B (X A = B if not ``left``) for the A given to ``lu_factor``, or Aᴴ if ``adjoint``."""
+    """X in A X = B (X A = B if not ``left``) for the A given to ``lu_factor``, or for Aᴴ if ``adjoint``."""
     if not left:
         return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     square(LU, "lu_solve")
@@ -184,8 +184,8 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 
 @spelled
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor[Tensor]:
-    """(LD, pivots) of the lower triangle of symmetric (Hermitian) matrices, in LAPACK's format; without a gradient.
-    Raises LinAlgError: D has a zero on its diagonal, so it cannot solve equations."""
+    """(LD, pivots) for the lower triangle of symmetric (Hermitian) matrices, in LAPACK's format, without a gradient.
+    Raises LinAlgError if D has a zero on its diagonal, so it cannot solve equations."""
     return return_types.linalg_ldl_factor(*ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
 
 
@@ -193,7 +193,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl
 def ldl_factor_ex(
     A: Tensor, *, hermitian: bool = False, check_errors: bool = False
 ) -> return_types.linalg_ldl_factor_ex[Tensor]:
-    """(LD, pivots, info) of ``ldl_factor``; info is 0, or the position of the first zero of D."""
+    """(LD, pivots, info), as for ``ldl_factor``. info is 0, or the position of the first zero of D."""
     if square(A, "ldl_factor").requires_grad:
         raise NotImplementedError("linalg.ldl_factor has no gradient: use x.detach(), or linalg.solve or cholesky")
     LD, pivots, info = map(wrap, indefinite.ldl_factor(A.array, hermitian))
@@ -205,7 +205,7 @@ def ldl_factor_ex(
 
 @spelled
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """X in A X = B, B (..., N, K), for the A given to ``ldl_factor``; only B gets a gradient. Raises RuntimeError:
+    """X in A X = B, B (..., N, K), for the A given to ``ldl_factor``. Only B gets a gradient. Raises RuntimeError if
     shapes or dtypes do not match."""
     check_sides(square(LD, "ldl_solve"), B, True, "ldl_solve")
     if LD.array.shape[:-1] != pivots.array.shape or pivots.array.dtype.kind not in "iu":
@@ -218,8 +218,8 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
 
 @spelled
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of H₁ … Hₖ, Hᵢ = 1 − τᵢ vᵢ vᵢᴴ: vᵢ is below the diagonal of column i, after a one. The input is
-    (..., M, N), M ≥ N, and τ (..., K), K ≤ N."""
+    """The first columns of H₁ … Hₖ, Hᵢ = 1 − τᵢ vᵢ vᵢᴴ, where vᵢ is a one followed by column i below the diagonal. The
+    input is (..., M, N), M ≥ N, and τ is (..., K), K ≤ N."""
     matrices(input, "householder_product")
     rows, columns = input.array.shape[-2:]
     if rows < columns:
@@ -230,7 +230,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
 
 
 def reflected(input: Tensor, tau: Tensor, other: Tensor, *, adjoint: bool) -> Tensor:
-    """H₁ … Hₖ times another matrix, or Hₖᴴ … H₁ᴴ times it if ``adjoint``: see ``householder_product``."""
+    """H₁ … Hₖ, or Hₖᴴ … H₁ᴴ if ``adjoint``, times another matrix; see ``householder_product``."""
     k = tau.array.shape[-1]
     batch = common_shape(input.array.shape[:-2], other.array.shape[:-2])
     v = input[..., :k].tril(-1) + eye(input.array.shape[-2], k, dtype=input.dtype, device=input.device)

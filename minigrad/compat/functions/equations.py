@@ -1,4 +1,4 @@
-"""Matrix inverses, determinants and equations, under ``torch.linalg``'s names. LAPACK computes them on the CPU."""
+"""Matrix inverses, determinants and equations, under ``torch.linalg``'s names, computed on the CPU by LAPACK."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from . import return_types
 
 
 def matrices(input: Tensor, name: str) -> Tensor:
-    """Check that a tensor contains matrices of floats: RuntimeError otherwise."""
+    """Raise RuntimeError unless a tensor contains matrices of floats."""
     if input.array.ndim < 2:
         raise RuntimeError(f"linalg.{name}: A must have at least 2 dimensions, but its shape is {list(input.shape)}")
     if dt.kind_of(input.array) not in "fc":
@@ -32,7 +32,7 @@ def matrices(input: Tensor, name: str) -> Tensor:
 
 
 def square(input: Tensor, name: str) -> Tensor:
-    """Check that a tensor contains square matrices of floats: RuntimeError otherwise."""
+    """Raise RuntimeError unless a tensor contains square matrices of floats."""
     if input.array.ndim < 2 or input.array.shape[-1] != input.array.shape[-2]:
         raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, not of shape {list(input.shape)}")
     return matrices(input, name)
@@ -46,22 +46,22 @@ def _same_dtype(a: Tensor, b: Tensor, name: str) -> None:
 
 @method
 def inverse(A: Tensor) -> Tensor:
-    """The inverse of square matrices. Raises LinAlgError: a matrix is singular."""
+    """The inverse of square matrices. Raises LinAlgError if a matrix is singular."""
     return apply(ops.inverse, (square(A, "inv"),))
 
 
 @spelled
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_ex[Tensor]:
-    """(inverse, info): info is 0, or, for a singular matrix, the elimination step that met a zero; its inverse is NaN,
-    or LinAlgError is raised if ``check_errors``."""
+    """(inverse, info), where info is 0 or, for a singular matrix, the elimination step with a zero pivot. The inverse
+    is then NaN, or LinAlgError is raised if ``check_errors``."""
     return return_types.linalg_inv_ex(*or_nan(inverse, square(A, "inv_ex"), _zero_pivot, check_errors))
 
 
 def or_nan(
     function: Callable[[Tensor], Tensor], A: Tensor, failure: Callable[[Array], int], check_errors: bool, axes: int = 2
 ) -> tuple[Tensor, Tensor]:
-    """(result, info): where a matrix has no result, it is NaN over the last ``axes`` axes, or LinAlgError is raised if
-    ``check_errors``. ``failure`` returns a matrix's info, 0 if it has a result."""
+    """(result, info). Where a matrix does not have a result, it is NaN over the last ``axes`` axes, or LinAlgError is
+    raised if ``check_errors``. ``failure`` returns the info for a matrix, 0 if there is a result."""
     try:
         return function(A), zeros(A.array.shape[:-2], dtype=dt.int32, device=A.device)
     except LinAlgError:
@@ -91,13 +91,13 @@ def det(A: Tensor) -> Tensor:
 
 @method
 def slogdet(A: Tensor) -> return_types.slogdet[Tensor]:
-    """(sign, logarithm of the absolute value) of the determinant."""
+    """The sign of the determinant, and the logarithm of its absolute value."""
     return return_types.slogdet(*apply(ops.slogdet, (square(A, "slogdet"),)))
 
 
 @method
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinant, NaN where it is negative (the principal one for complex numbers)."""
+    """The logarithm of the determinant (the principal value if complex); NaN where the determinant is negative."""
     sign, size = slogdet(input)
     if input.array.dtype.kind == "c":
         return size + sign.angle() * 1j
@@ -106,8 +106,8 @@ def logdet(input: Tensor) -> Tensor:
 
 @spelled
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse of a tensor whose first ``ind`` axes are a matrix's rows, and the others its columns. Raises
-    RuntimeError: ``ind`` is not positive, or the numbers of rows and columns differ."""
+    """The inverse of a tensor whose first ``ind`` axes are matrix rows, and whose other axes are columns. Raises
+    RuntimeError if ``ind`` is not positive, or the numbers of rows and columns differ."""
     if ind <= 0:
         raise RuntimeError(f"linalg.tensorinv: Expected a strictly positive integer for 'ind', not {ind}")
     rows, columns = A.array.shape[:ind], A.array.shape[ind:]
@@ -119,11 +119,11 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 
 @spelled
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """The Moore-Penrose pseudo-inverse, from the singular values (the eigenvalues if ``hermitian``).
+    """The Moore-Penrose pseudo-inverse, from singular values, or from eigenvalues if ``hermitian``.
 
     Args:
         atol, rtol: values up to max(atol, rtol · the largest) count as 0; numbers, or a tensor for the batch. By
-            default ``rtol`` is the longer side times the dtype's eps, or 0 if ``atol`` is positive.
+            default, ``rtol`` is the longer side times the dtype's eps, or 0 if ``atol`` is positive.
         rcond: an older name for rtol.
     """
     matrices(A, "pinv")
@@ -133,12 +133,12 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
 
 @method
 def pinverse(input: Tensor, rcond: Any = 1e-15) -> Tensor:
-    """``linalg.pinv`` under its name in torch."""
+    """``linalg.pinv`` under its name in ``torch``."""
     return pinv(input, rcond)
 
 
 def _limits(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """The ``atol`` and ``rtol`` of ``pinv`` in NumPy's form."""
+    """The ``atol`` and ``rtol`` of ``pinv``, prepared for NumPy."""
     least, relative = (np.asarray(x.numpy(force=True) if isinstance(x, Tensor) else x or 0.0) for x in (atol, rtol))
     if rtol is None:
         usual = max(A.array.shape[-2:]) * float(np.finfo(A.array.dtype).eps)
@@ -163,10 +163,10 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 
 @spelled
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """X in A X = B (X A = B if not ``left``); B is a matrix of columns (..., N, K) or a vector (..., N). Raises
-    LinAlgError: a matrix is singular. RuntimeError: shapes or dtypes do not match."""
+    """X in A X = B (X A = B if not ``left``). B is a matrix of columns (..., N, K) or a vector (..., N). Raises
+    LinAlgError if a matrix is singular; RuntimeError if shapes or dtypes do not match."""
     square(A, "solve")
-    if vector := B.array.ndim == 1 or B.array.shape == A.array.shape[:-1]:  # one for each matrix
+    if vector := B.array.ndim == 1 or B.array.shape == A.array.shape[:-1]:  # one vector for each matrix
         if not left:
             raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side needs left=True")
         B = B.unsqueeze(-1)
@@ -192,8 +192,8 @@ def check_sides(A: Tensor, B: Tensor, left: bool, name: str) -> None:
 def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False
 ) -> return_types.linalg_solve_ex[Tensor]:
-    """(result, info) of ``solve``: info is 0, or, for a singular matrix, the elimination step that met a zero; its
-    result is NaN, or LinAlgError is raised if ``check_errors``."""
+    """(result of ``solve``, info), where info is 0 or, for a singular matrix, the elimination step with a zero pivot.
+    The result is then NaN, or LinAlgError is raised if ``check_errors``."""
     axes = 1 if B.array.ndim == 1 or B.array.shape == A.array.shape[:-1] else 2
     solution = or_nan(lambda A: solve(A, B, left=left), A, _zero_pivot, check_errors, axes)
     return return_types.linalg_solve_ex(*solution)
@@ -201,9 +201,9 @@ def solve_ex(
 
 @spelled
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
-    """X in A X = B (X A = B if not ``left``) for the upper or lower triangle of A; where its diagonal has a zero, the
-    result is infinite or NaN. ``unitriangular`` replaces the diagonal with ones. Raises RuntimeError: shapes or dtypes
-    do not match."""
+    """X in A X = B (X A = B if not ``left``) for the upper or lower triangle of A. Where its diagonal has a zero, the
+    result is infinite or NaN. ``unitriangular`` replaces the diagonal with ones. Raises RuntimeError if shapes or
+    dtypes do not match."""
     square(A, "solve_triangular")
     check_sides(A, B, left, "solve_triangular")
     if not left:
@@ -223,7 +223,7 @@ def triangular_solve(
 
 @method
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """X in L Lᴴ X = input for L (``input2``) from ``linalg.cholesky`` (Lᴴ L X = input for an upper triangle)."""
+    """X in L Lᴴ X = input, where L is ``input2`` from ``linalg.cholesky``, or in Lᴴ L X = input if ``upper``."""
     L: Tensor = square(input2, "cholesky_solve")
     check_sides(L, input, True, "cholesky_solve")
     return apply(ops.cholesky_solve, (L.mH if upper else L, input))
@@ -231,14 +231,14 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
 
 @method
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
-    """(L Lᴴ)⁻¹ for L from ``linalg.cholesky``, or (Lᴴ L)⁻¹ for an upper triangle."""
+    """(L Lᴴ)⁻¹ for L from ``linalg.cholesky``, or (Lᴴ L)⁻¹ if ``upper``."""
     square(input, "cholesky_inverse")
     return cholesky_solve(eye(input.array.shape[-1], dtype=input.dtype, device=input.device), input, upper)
 
 
 @spelled
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
-    """X in ``tensordot(A, X, X.ndim) = B``. ``dims`` are axes of A to move to the end first. Raises RuntimeError: A's
+    """X in ``tensordot(A, X, X.ndim) = B``. ``dims``: axes of A to move to the end first. Raises RuntimeError if A's
     axes for B and for X have different numbers of elements."""
     if dims is not None:
         A = A.movedim(tuple(dims), tuple(range(-len(dims), 0)))
@@ -255,14 +255,14 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
 def lstsq(
     A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> return_types.linalg_lstsq[Tensor]:
-    """(solution, residuals, rank, singular_values): the smallest X that minimises ‖A X − B‖.
+    """(solution, residuals, rank, singular_values) for the smallest X that minimises ‖A X − B‖.
 
-    The solution always uses singular values (gelsd). As in PyTorch, ``driver`` selects the other results: the rank
-    except for "gels", the singular values for "gelsd" and "gelss", the residuals ‖A X − B‖² of each column except for
-    "gelsy" (the default), if A has more rows than columns and full rank. The others are empty.
+    The solution always uses singular values (gelsd). As in PyTorch, ``driver`` selects the other results: the rank,
+    except for "gels"; the singular values for "gelsd" and "gelss"; and the residuals ‖A X − B‖² of each column, except
+    for "gelsy" (the default), if A has more rows than columns and full rank. All others are empty.
 
     Args:
-        rcond: singular values up to rcond times the largest count as 0; by default eps times the longer side.
+        rcond: singular values up to rcond times the largest count as 0; by default, eps times the longer side.
     """
     driver, drivers = driver or "gelsy", ("gels", "gelsy", "gelsd", "gelss")
     if driver not in drivers:

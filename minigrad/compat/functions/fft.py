@@ -1,4 +1,4 @@
-"""``torch.fft``: discrete Fourier transforms from the array library; all are differentiable."""
+"""``torch.fft``: differentiable discrete Fourier transforms from the array library."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class OneAxis(Protocol):
 
 
 def fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The transform of a real or complex tensor along several axes; the result is complex.
+    """The complex transform of a real or complex tensor along several axes.
 
     Args:
-        s: the lengths to cut or zero-pad the axes to; -1 leaves an axis unchanged.
-        dim: the axes; by default the last ones, one for each length in ``s``, or all.
+        s: the lengths to which to cut or zero-pad the axes; -1 leaves an axis unchanged.
+        dim: the axes; by default, as many trailing axes as ``s`` has lengths, or all.
         norm: "backward" (the default) does not scale; "forward" divides by n, the number of elements, "ortho" by √n.
 
     Raises RuntimeError for an unknown norm, a length below 1 or a repeated axis.
@@ -49,8 +49,8 @@ def ifftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = N
 
 
 def rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """``fftn`` of a real tensor; along the last axis, only the first n // 2 + 1 elements, as the others are their
-    conjugates. Raises RuntimeError for a complex tensor or no axis; see ``fftn``."""
+    """``fftn`` of a real tensor, returning only the first n // 2 + 1 elements along the last axis, as the others are
+    their conjugates. Raises RuntimeError for a complex tensor or if there are no axes; see ``fftn``."""
     _check_real(input, "rfftn")
     lengths, dims = _lengths(input, s, dim, "rfftn")
     whole = _along(fourier.fft, input, lengths[-1:], dims[-1:], norm)
@@ -59,7 +59,7 @@ def rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = N
 
 
 def irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The real tensor whose ``rfftn`` is the input. By default, its length along the last axis is even, 2 (m - 1) for m
+    """The real tensor whose ``rfftn`` is the input. By default, its length along the last axis is even: 2 (m - 1) for m
     elements."""
     (*lengths, last), (*dims, place) = _lengths(input, s, dim, "irfftn")
     whole = _along(fourier.ifft, input, lengths, dims, norm)
@@ -73,12 +73,12 @@ def irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = 
 
 def hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """The real transform of a signal that is its own mirrored conjugate along the last axis, from its first n // 2 + 1
-    elements there; by default n is even, 2 (m - 1) for m elements. Arguments as for ``fftn``."""
+    elements there. By default, n is even: 2 (m - 1) for m elements. Args: see ``fftn``."""
     return irfftn(conj(input), s, dim, _inverse(norm))
 
 
 def ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The inverse of ``hfftn``. Raises RuntimeError for a complex tensor or no axis; see ``fftn``."""
+    """The inverse of ``hfftn``. Raises RuntimeError for a complex tensor or if there are no axes; see ``fftn``."""
     _check_real(input, "ihfftn")
     return conj(rfftn(input, s, dim, _inverse(norm)))
 
@@ -112,17 +112,17 @@ fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = map(_over_two, (fftn, ifftn, rfftn, 
 
 
 def fftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
-    """The frequencies of the elements of ``fft``: 0, 1, ..., -2, -1, divided by n d.
+    """The frequencies of the elements in the result of ``fft``: 0, 1, ..., -2, -1, divided by n d.
 
     Args:
-        d: the spacing of samples.
+        d: the sample spacing.
         kwargs: dtype, device, requires_grad.
     """
     return _floats(np.fft.fftfreq(n, d), kwargs)
 
 
 def rfftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
-    """The frequencies of the elements of ``rfft``; arguments as for ``fftfreq``."""
+    """The frequencies of the elements in the result of ``rfft``. Args: see ``fftfreq``."""
     return _floats(np.fft.rfftfreq(n, d), kwargs)
 
 
@@ -161,7 +161,7 @@ def _check_real(input: Tensor, name: str) -> None:
 
 
 def _inverse(norm: str | None) -> str:
-    """The ``norm`` of the transform that computes the inverse. Raises RuntimeError if it is unknown."""
+    """The ``norm`` for the transform that computes the inverse. Raises RuntimeError if it is unknown."""
     if norm not in _INVERSE:
         raise RuntimeError(f"Invalid normalization mode: {norm!r}, expected one of {tuple(_INVERSE)[1:]}")
     return _INVERSE[norm]
@@ -169,7 +169,7 @@ def _inverse(norm: str | None) -> str:
 
 def _lengths(input: Tensor, s: Sizes, dim: Dims, name: str = "") -> tuple[tuple[int | None, ...], tuple[int, ...]]:
     """The new length of each axis to transform (None to keep its length), and the axes, from 0. A function with a
-    ``name`` needs at least one."""
+    ``name`` requires at least one axis."""
     if dim is None and s is not None:
         if len(s) > input.dim():
             raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.dim()} dimensions.")
@@ -186,7 +186,7 @@ def _lengths(input: Tensor, s: Sizes, dim: Dims, name: str = "") -> tuple[tuple[
 
 
 def _axes(input: Tensor, dim: Dims) -> tuple[int, ...]:
-    """Axes counted from 0, all by default. Raises IndexError if an axis does not exist."""
+    """Axis numbers counted from 0, by default all. Raises IndexError if an axis does not exist."""
     if dim is None:
         return tuple(range(input.dim()))
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
@@ -196,7 +196,7 @@ def _axes(input: Tensor, dim: Dims) -> tuple[int, ...]:
 
 
 def _of_length(input: Tensor, n: int, dim: int) -> Tensor:
-    """An axis cut, or padded with zeros."""
+    """Cut an axis, or pad it with zeros."""
     missing = n - input.shape[dim]
     if missing <= 0:
         return input.narrow(dim, 0, n)

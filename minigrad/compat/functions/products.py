@@ -1,5 +1,5 @@
-"""Products, matrix powers, distances, and decompositions under their names in ``torch`` itself, with arguments and
-results that differ from ``torch.linalg``'s."""
+"""Products, matrix powers, distances and decompositions under their names in ``torch`` itself, where arguments and
+results differ from those in ``torch.linalg``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 @method
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Sums of products over the last axis of both."""
+    """Sums of products over the last axis of both tensors."""
     if not input.array.ndim or not other.array.ndim:
         return input * other
     return tensordot(input, other, ([-1], [-1]))
@@ -35,14 +35,14 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @function
 def chain_matmul(*matrices: Any) -> Tensor:
-    """The product of several matrices, from left to right."""
+    """The product of several matrices, computed from left to right."""
     listed: Any = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)) else matrices
     return reduce(matmul, listed)
 
 
 @function
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Sum of products over the last ``dims`` axes of a and the first of b, or over two lists of axes.
+    """The sum of products over the last ``dims`` axes of a and the first ``dims`` axes of b, or over two lists of axes.
 
     >>> mg.tensordot(mg.ones(2, 3, 4), mg.ones(3, 4, 5), dims=2).shape
     minigrad.Size([2, 5])
@@ -79,9 +79,9 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 @method
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The cross product along an axis of length 3 (by default the first such axis); shapes broadcast.
+    """The cross product along an axis of length 3 (by default the first such axis). Shapes broadcast.
 
-    Raises RuntimeError if the axis's length is not 3, IndexError if the axis does not exist.
+    Raises RuntimeError if the length of the axis is not 3, IndexError if the axis does not exist.
 
     >>> mg.cross(mg.tensor([1.0, 0, 0]), mg.tensor([0.0, 1, 0]), dim=0)
     tensor([0., 0., 1.])
@@ -106,7 +106,7 @@ def _lengths(apart: Tensor, p: float, name: str) -> Tensor:
     """p-norms of differences along the last axis, which may be empty; for p = 0 the count of nonzeros, or NaN."""
     if p < 0:
         raise RuntimeError(f"{name} only supports non-negative p values")
-    if p == 1:  # the gradient at NaN is NaN, unlike a norm's
+    if p == 1:  # unlike for a norm, the gradient at NaN is NaN
         rest = apart.detach()
         return (apart * where(rest.isnan(), rest, rest.sign())).sum(-1)
     return apart.norm(p, -1) if p and apart.shape[-1] else apart.abs().ceil().clamp(max=1).sum(-1)
@@ -114,7 +114,7 @@ def _lengths(apart: Tensor, p: float, name: str) -> Tensor:
 
 @method
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """A square matrix to a power, n >= 0; for a negative n the power of its inverse."""
+    """A square matrix to the power n. A negative n means a power of its inverse."""
     if n < 0:
         return matrix_power(apply(ops.inverse, (input,)), -n)
     out = eye(input.array.shape[-1], dtype=input.dtype, device=input.device).expand(input.array.shape)
@@ -133,7 +133,7 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 @function
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of a vector as columns, (len(x), N): the highest first, or the lowest if ``increasing``."""
+    """The powers of a vector as columns, (len(x), N), highest first, or lowest first if ``increasing``."""
     count = x.array.shape[0] if N is None else N
     powers = arange(count, device=x.device) if increasing else arange(count - 1, -1, -1, device=x.device)
     return x.unsqueeze(-1) ** powers
@@ -149,7 +149,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 
 @method
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_types.svd[Tensor]:
-    """(U, S, V) of input = U diag(S) Vᴴ; ``linalg.svd`` returns Vᴴ instead of V.
+    """(U, S, V) in input = U diag(S) Vᴴ. Note that ``linalg.svd`` returns Vᴴ instead of V.
 
     Args:
         some: whether U and V have min(M, N) columns; if not, they are square.
@@ -164,26 +164,26 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_typ
 
 @method
 def qr(input: Tensor, some: bool = True) -> return_types.qr[Tensor]:
-    """(Q, R) of input = Q R; Q is square if not ``some``."""
+    """(Q, R) in input = Q R. Q is square if not ``some``."""
     return return_types.qr(*decompositions.qr(input, "reduced" if some else "complete"))
 
 
 @method
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
-    """(LU, pivots) of ``linalg.lu_factor``, with info if ``get_infos``."""
+    """(LU, pivots) from ``linalg.lu_factor``, followed by info if ``get_infos``."""
     result = decompositions.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     return return_types._lu_with_info(*result) if get_infos else result[:2]
 
 
 @method
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """``linalg.lu_solve`` with the right side first."""
+    """``linalg.lu_solve`` with the right-hand side first."""
     return decompositions.lu_solve(LU_data, LU_pivots, input)
 
 
 @method
 def geqrf(input: Tensor) -> return_types.geqrf[Tensor]:
-    """(a, tau): R in the upper triangle of a, and Q's reflections below it, for ``linalg.householder_product``; without
+    """(a, tau): R in the upper triangle of a, and Q's reflections below it, for ``linalg.householder_product``, without
     a gradient."""
     packed, tau = on_host(lambda x: tuple(np.linalg.qr(x, "raw")), matrices(input, "geqrf").array)
     return return_types.geqrf(wrap(packed.swapaxes(-1, -2)), wrap(tau))
@@ -191,14 +191,14 @@ def geqrf(input: Tensor) -> return_types.geqrf[Tensor]:
 
 @method
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
-    """``linalg.householder_product`` under its name in torch."""
+    """``linalg.householder_product`` under its name in ``torch``."""
     return decompositions.householder_product(input, input2)
 
 
 @method
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q from ``geqrf``: input and tau (input2).
-    Raises RuntimeError: shapes do not match."""
+    Raises RuntimeError if shapes do not match."""
     if input.array.ndim < 2 or input3.array.ndim < 2:
         raise RuntimeError(f"ormqr: input {input.shape} and other {input3.shape} must have at least 2 dimensions")
     side = -2 if left else -1
@@ -215,7 +215,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 
 @method(free=False, in_place=True)
 def polygamma(input: Tensor, n: int) -> Tensor:
-    """The n-th derivative of ``digamma``; the free function takes its arguments in the other order."""
+    """The n-th derivative of ``digamma``. The free function takes its arguments in the opposite order."""
     return special.polygamma(n, input)
 
 
@@ -224,7 +224,7 @@ def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """(U, S, V) with about the q largest singular values of A, or of A − M (Halko et al. 2011, algorithm 5.1).
-    ``niter`` says how often to improve the random directions."""
+    ``niter``: how often to improve the random directions."""
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     A = A if M is None else A - M
     wide = A.array.shape[-2] < A.array.shape[-1]
@@ -239,8 +239,8 @@ def svd_lowrank(
 
 @function
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
-    """(U, S, V) of ``svd_lowrank``, with the rows' mean subtracted first if ``center``: the columns of V are the
-    principal directions. By default q = min(6, M, N)."""
+    """(U, S, V) from ``svd_lowrank``, after subtracting the mean of the rows if ``center``. The columns of V are the
+    principal directions. By default, q = min(6, M, N)."""
     most = min(A.array.shape[-2:])
     q = min(6, most) if q is None else q
     if not 0 <= q <= most:

@@ -1,4 +1,4 @@
-"""Named tuples that functions return, under PyTorch's names for their types."""
+"""Named tuples returned by functions, under PyTorch's names for their types."""
 
 from __future__ import annotations
 

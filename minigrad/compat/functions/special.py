@@ -1,5 +1,5 @@
-"""Special functions, under PyTorch's names, and orthogonal polynomials, from their recurrences (DLMF 18.9.1); the
-degree may differ between elements. PyTorch's polynomials have no gradients; these have one for the argument.
+"""Special functions, under PyTorch's names, and orthogonal polynomials, from their recurrences (DLMF 18.9.1). The
+degree may differ between elements. Unlike PyTorch's, these polynomials have a gradient for the argument.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ igamma, igammac, sinc = binary(s.igamma), binary(s.igammac), unary(s.sinc)
 
 @function
 def polygamma(n: int, input: Tensor) -> Tensor:
-    """The n-th derivative of ``digamma``. Raises RuntimeError: n is negative."""
+    """The n-th derivative of ``digamma``. Raises RuntimeError if n is negative."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return apply(s.digamma, (input,)) if n == 0 else apply(s.polygamma, (input, int(n)))
@@ -42,7 +42,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
 @method(in_place=True)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError: p is below 1."""
+    """The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError if p is below 1."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     return sum((lgamma(input - 0.5 * j) for j in range(1, p)), lgamma(input)) + 0.25 * p * (p - 1) * math.log(math.pi)
@@ -90,7 +90,7 @@ scaled_modified_bessel_k0, scaled_modified_bessel_k1 = _of_orders(
 
 
 class Polynomial(Protocol):
-    """A polynomial of degree n, elementwise."""
+    """The type of polynomials of degree n, applied elementwise."""
 
     def __call__(self, input: Any, n: Any) -> Tensor: ...
 
@@ -100,7 +100,7 @@ Next = Callable[[int, Tensor, Tensor, Any], Tensor]
 
 def _polynomial(name: str, doc: str, following: Next, earlier: float = 0.0, shifted: bool = False) -> Polynomial:
     """The function for a family. ``following`` returns the polynomial of degree k + 1 from k, x and the polynomials of
-    degree k and k - 1, with ``earlier`` for degree -1; ``shifted`` replaces x by 2x - 1."""
+    degree k and k - 1. ``earlier``: the value for degree -1. ``shifted``: replace x with 2x - 1."""
 
     def polynomial(input: Any, n: Any) -> Tensor:
         like = input if isinstance(input, Tensor) else n
@@ -117,7 +117,7 @@ def _polynomial(name: str, doc: str, following: Next, earlier: float = 0.0, shif
         before: Any = earlier
         now = level(where(degree >= 0, 1.0, 0.0).to(kind), x)
         for k in range(int(degree.max()) if degree.numel() else 0):
-            higher = degree > k  # the others stay unchanged, so that nothing overflows beyond their degree
+            higher = degree > k  # others are unchanged, so that nothing overflows beyond their degree
             before, now = where(higher, now, before), where(higher, following(k, x, now, before), now)
         return now
 

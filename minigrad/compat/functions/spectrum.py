@@ -1,4 +1,4 @@
-"""Spectra of a signal's frames: the short-time Fourier transform and its inverse."""
+"""Spectra of signal frames: the short-time Fourier transform and its inverse."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Tensor:
-    """The spectra of a signal's frames: (L,) -> (frequencies, frames), or (B, L) -> (B, frequencies, frames).
+    """The spectra of signal frames: (L,) -> (frequencies, frames), or (B, L) -> (B, frequencies, frames).
 
     Args:
-        n_fft: the length of a frame. hop_length: the distance between frames, by default a quarter of a frame.
-        window: the factors for each frame; ones by default.
-        win_length: the window's length, by default a frame's; a shorter window is centred in the frame.
-        center: frame t has its middle, not its beginning, at t · hop_length: the signal is first padded by half
-            a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
+        n_fft: the frame length. hop_length: the distance between frames, by default a quarter of a frame.
+        window: the factors for each frame, ones by default.
+        win_length: the window length, by default the frame length. A shorter window is centred in the frame.
+        center: frame t is centred at t · hop_length instead of starting there. The signal is first padded by half a
+            frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
         normalized: divide by √n_fft.
-        onesided: keep only n_fft // 2 + 1 frequencies; the default for real signals, whose others are conjugates.
-        return_complex: False for a last axis (real, imaginary) instead of complex numbers. Real signals require it.
-        align_to_window: without ``center``, frame t's window, not the frame, begins at t · hop_length.
+        onesided: keep only n_fft // 2 + 1 frequencies, the default for real signals (the others are conjugates).
+        return_complex: False for a last axis (real, imaginary) instead of complex numbers. Required for real signals.
+        align_to_window: without ``center``, start the window of frame t, not the frame, at t · hop_length.
 
-    Raises RuntimeError: lengths do not match, or are not positive.
+    Raises RuntimeError if lengths do not match, or are not positive.
     """
     name, hop, width = _checked("stft", n_fft, hop_length, win_length, window)
     one = input.dim() == 1
@@ -86,11 +86,11 @@ def istft(
     frames) -> (L,), or (B, frequencies, frames) -> (B, L).
 
     Args:
-        onesided: the spectra have n_fft // 2 + 1 frequencies; by default inferred from their number.
-        length: cut or zero-pad the signal to this length.
-        return_complex: the signal is complex.
+        onesided: whether the spectra have n_fft // 2 + 1 frequencies; inferred by default.
+        length: the length to which to cut or zero-pad the signal.
+        return_complex: whether the signal is complex.
 
-    Raises RuntimeError: lengths do not match; all windows are 0 at some position of the signal.
+    Raises RuntimeError if lengths do not match, or all windows are 0 at some position of the signal.
     """
     name, hop, width = _checked("istft", n_fft, hop_length, win_length, window)
     if not input.is_complex() or input.dim() not in (2, 3) or not input.numel():
@@ -124,7 +124,7 @@ def istft(
 def _checked(
     function: str, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None
 ) -> tuple[str, int, int]:
-    """Check the arguments; returns (the call's text for errors, the hop between frames, the window's length)."""
+    """Check the arguments. Returns (the call as text for errors, the hop between frames, the window length)."""
     name = f"{function}(n_fft={n_fft}, hop_length={hop_length}, win_length={win_length})"
     hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     if hop <= 0:
@@ -151,7 +151,7 @@ def _margins(width: int, n_fft: int) -> tuple[int, int]:
 
 
 def _padded(x: Tensor, widths: tuple[int, int], mode: str = "constant") -> Tensor:
-    from ...nn.functional import pad  # which a program without layers has not loaded
+    from ...nn.functional import pad  # imported here, as a program without layers has not loaded it
 
     return pad(x, widths, mode)
 

@@ -1,4 +1,4 @@
-"""Order statistics and histograms, under PyTorch's names: medians, quantiles, running extremes, counts."""
+"""Order statistics and histograms, under PyTorch's names: medians, quantiles, running extremes and counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def along_an_axis(function: Function) -> Function:
 
 
 def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> Any:
-    """(values, indices) of the elements at ``indices``, an array with one index left along the axis."""
+    """(values, indices) of the elements at ``indices``, an array of length 1 along the axis."""
     places = wrap(indices)
     values = apply(i.gather, (input, dim, places))
     return kind(values, places) if keepdim else kind(values.squeeze(dim), places.squeeze(dim))
@@ -51,7 +51,7 @@ def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.Value
 
 @along_an_axis
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median, or the lower of two for an even number; with ``dim``, (values, indices). NaN if any element is.
+    """The median, or the lower of two for an even number; NaN if any element is NaN. With ``dim``, (values, indices).
 
     >>> mg.tensor([1.0, 9.0, 2.0]).median()
     tensor(2.)
@@ -67,7 +67,7 @@ def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> return_types.Va
 
 @along_an_axis
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """``median`` of the elements other than NaN."""
+    """``median`` ignoring NaN."""
     return _median(input, dim, keepdim, return_types.nanmedian, True)
 
 
@@ -92,13 +92,13 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
 
 @along_an_axis
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]:
-    """The most frequent value along ``dim``, the smallest if several are: (values, indices of its last occurrence)."""
+    """The most frequent value along ``dim``, the smallest of several: (values, indices of the last occurrence)."""
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
     rows = m.moveaxis(m.take_along_axis(input.array, order, place), place, -1)
     equal = (rows[..., :, None] == rows[..., None, :]).sum(-1)
     best = equal.argmax(axis=-1)[..., None]  # the first of the smallest most frequent value,
-    last = best + m.maximum(m.take_along_axis(equal, best, -1) - 1, 0)  # and its last occurrence; NaN has none
+    last = best + m.maximum(m.take_along_axis(equal, best, -1) - 1, 0)  # and its last occurrence; NaN does not have one
     indices = m.take_along_axis(order, m.moveaxis(last, -1, place), place)
     return _picked(input, indices, place, keepdim, return_types.mode)
 
@@ -107,7 +107,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.Va
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The values below which a share ``q`` of the elements lies; several values of q add a first axis.
+    """The values below which a fraction ``q`` of the elements lies. Several values of q add a first axis.
 
     >>> mg.tensor([1.0, 2.0, 3.0]).quantile(0.5)
     tensor(2.)
@@ -119,7 +119,7 @@ def quantile(
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """``quantile`` of the elements other than NaN."""
+    """``quantile`` ignoring NaN."""
     return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
@@ -156,13 +156,13 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
 
 @along_an_axis
 def cummax(input: Tensor, dim: int) -> return_types.ValuesIndices[Tensor]:
-    """Running maxima along ``dim``: (values, indices; of equal ones, the last)."""
+    """Running maxima along ``dim``: (values, indices). Among equal values, the last index is returned."""
     return _running(input, dim, True, return_types.cummax)
 
 
 @along_an_axis
 def cummin(input: Tensor, dim: int) -> return_types.ValuesIndices[Tensor]:
-    """Running minima along ``dim``: (values, indices; of equal ones, the last)."""
+    """Running minima along ``dim``: (values, indices). Among equal values, the last index is returned."""
     return _running(input, dim, False, return_types.cummin)
 
 
@@ -181,13 +181,13 @@ def _running(input: Tensor, dim: int, largest: bool, kind: Any) -> Any:
 @method
 @scalars_as_vectors
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
-    """ln of the running sums of eˣ along ``dim``."""
+    """The logarithm of the running sums of eˣ along ``dim``."""
     return apply(cumulative_ops.logcumsumexp, (input, axis(dim, input.array.ndim)))
 
 
 @method
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> return_types.aminmax[Tensor]:
-    """The smallest and the largest over ``dim``: (min, max)."""
+    """The smallest and largest elements over ``dim``: (min, max)."""
     return return_types.aminmax(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
@@ -211,13 +211,13 @@ def var_mean(
 
 @method
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Σ over ``dim``; a NaN counts as 0."""
+    """Σ over ``dim``, counting NaN as 0."""
     return sum(where(isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
 @method
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean over ``dim`` of the elements other than NaN."""
+    """The mean over ``dim``, ignoring NaN."""
     return _nanmean(input if dtype is None else input.to(dtype), dim, keepdim)
 
 
@@ -228,7 +228,7 @@ def _nanmean(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 
 @method
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The p-norm of the difference."""
+    """The p-norm of the difference between two tensors."""
     return norm(input - other, p)
 
 
@@ -241,7 +241,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
         fweights: (N,) integers, how often each observation occurs.
         aweights: (N,) floats, the weight of each observation.
 
-    Raises RuntimeError for more than two axes, or weights with a wrong shape, dtype or sign.
+    Raises RuntimeError for more than two axes, or weights with the wrong shape, dtype or sign.
     """
     if input.array.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got {input.array.ndim}")
@@ -278,7 +278,7 @@ def corrcoef(input: Tensor) -> Tensor:
 
 @method
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each of 0, 1, 2 ... occurs in a vector of integers; with weights, their sums.
+    """How often each of 0, 1, 2 ... occurs in a vector of integers. With weights, returns their sums.
 
     >>> mg.tensor([0, 1, 1, 3]).bincount()
     tensor([1, 2, 0, 1])
@@ -294,8 +294,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @method
 @ordered
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """The number of elements in each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the tensor's
-    extremes), in the tensor's dtype."""
+    """The number of elements in each of ``bins`` equal intervals from ``min`` to ``max`` (the tensor's extremes if both
+    are 0), in the tensor's dtype."""
     host = _host(input).reshape(-1)
     low, high = (float(host.min()), float(host.max())) if min == max == 0 and host.size else (min, max)
     ends = (low - 1, high + 1) if low == high else (low, high)
@@ -307,8 +307,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> return_types.histogram[Tensor]:
-    """(the number of elements in each interval, the intervals' edges): ``bins`` equal intervals from ``range[0]`` to
-    ``range[1]`` (by default the tensor's extremes), or a tensor of edges."""
+    """(the number of elements in each interval, the interval edges). ``bins``: the number of equal intervals from
+    ``range[0]`` to ``range[1]`` (by default the tensor's extremes), or a tensor of edges."""
     hist, (edges,) = histogramdd(input.reshape(-1, 1), [bins], range, weight, density)
     return return_types.histogram(hist, edges)
 
@@ -317,15 +317,15 @@ def histogram(
 def histogramdd(
     input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> return_types.histogramdd[Tensor]:
-    """The number of points (..., D) in each cell of a grid, and the grid's edges along each axis.
+    """The number of points (..., D) in each cell of a grid, and the grid edges along each axis.
 
     Args:
-        bins: the number of cells along all axes, or along each, or their edges.
-        range: the first and last edge along each axis, in a row; by default the points' extremes.
-        weight: (...) each point's weight.
-        density: divide by the total and by the cells' volumes.
+        bins: the number of cells along all axes or each axis, or their edges.
+        range: the first and last edges along each axis, in a flat list; by default, the extremes of the points.
+        weight: the weight of each point, (...).
+        density: divide by the total and the cell volumes.
 
-    Raises RuntimeError for no axes, an axis without cells, or bins or ranges for a different number of axes.
+    Raises RuntimeError if there are no axes, an axis lacks cells, or bins or ranges are for another number of axes.
     """
     host = _host(input)
     if host.ndim < 2:
@@ -369,11 +369,11 @@ def _bin(edges: Any, x: Any) -> Any:
         middle = np.minimum(first + half, len(edges) - 1)
         is_above = (count > 0) & ~(x < edges[middle])
         first, count = np.where(is_above, middle + 1, first), np.where(is_above, count - half - 1, half)
-    return np.minimum(first - 1, len(edges) - 2)  # the last interval includes its end
+    return np.minimum(first - 1, len(edges) - 2)  # the last interval includes its upper edge
 
 
 def _host(value: Any) -> Any:
-    """A tensor as a NumPy array, bfloat16 as float32; other values unchanged."""
+    """Convert a tensor to a NumPy array, and bfloat16 to float32. Other values are unchanged."""
     return widened(of(value.array).to_numpy(value.array)) if isinstance(value, Variable) else value
 
 
@@ -388,8 +388,8 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """The positions of values in sequences sorted along the last axis: before equal elements, or after them with
-    ``right``. Raises RuntimeError for sequences of several axes whose leading axes differ from the values'."""
+    """The positions of values in sequences sorted along the last axis, before equal elements, or after them with
+    ``right``. Raises RuntimeError if multi-dimensional sequences have other leading axes than the values."""
     rows = _host(sorted_sequence)
     if sorter is not None:
         rows = np.take_along_axis(rows, _host(sorter), -1)
@@ -439,7 +439,7 @@ def unique_consecutive(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The values without consecutive repeats; on request, also each element's position among them, and their counts."""
+    """The values without consecutive repeats and, on request, each element's position among them, and the counts."""
     host = _host(input)
     rows = host.reshape(-1) if dim is None else np.moveaxis(host, dim, 0)
     flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))
@@ -457,5 +457,5 @@ def unique_consecutive(
 
 @method
 def msort(input: Tensor) -> Tensor:
-    """Sorted along the first axis."""
+    """The tensor sorted along the first axis."""
     return sort(input, 0).values

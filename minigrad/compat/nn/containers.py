@@ -16,7 +16,7 @@ D = TypeVar("D", bound="ParameterDict")
 
 
 class ParameterList(_List):
-    """A list of registered parameters: tensors become parameters, other values stay unchanged."""
+    """A list of registered parameters. Tensors become parameters; other values are unchanged."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class ParameterList(_List):
 
 
 class ParameterDict(_Dict):
-    """A dict of registered parameters: tensors become parameters, other values stay unchanged."""
+    """A dict of registered parameters. Tensors become parameters; other values are unchanged."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ def _as_parameter(value: Any) -> Any:
 
 
 def _described(items: Iterable[tuple[Any, Any]], kind_of: Callable[[Tensor], Any]) -> str:
-    """A line for each value; for a tensor, with its dtype or type from ``kind_of``."""
+    """One line per value. For a tensor, it includes the dtype or type from ``kind_of``."""
     lines = []
     for name, value in items:
         text = f"Object of type: {type(value).__name__}"

@@ -1,4 +1,4 @@
-"""Losses with a margin, and others outside the core. ``nn.functional`` documents their arguments."""
+"""Margin losses, and other losses outside the core. ``nn.functional`` documents their arguments."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class TripletMarginLoss(_TripletLoss, function=F.triplet_margin_loss):
 
 class TripletMarginWithDistanceLoss(_TripletLoss, function=F.triplet_margin_with_distance_loss, kw_only=True):
     """TripletMarginLoss with any distance, by default ``PairwiseDistance()``.
-    Raises ValueError: the margin is not positive."""
+    Raises ValueError if the margin is not positive."""
 
     distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
     margin: float = 1.0
@@ -99,7 +99,7 @@ class TripletMarginWithDistanceLoss(_TripletLoss, function=F.triplet_margin_with
 
 
 class _LinearLoss(_WeightedLoss, fields=True):
-    """The fields of the linear cross-entropy loss that are not keyword-only."""
+    """The fields of the linear cross-entropy loss that may be positional."""
 
     in_features: int
     num_classes: int
@@ -110,10 +110,10 @@ class LinearCrossEntropyLoss(_LinearLoss, fields=True, kw_only=True):
 
     Args:
         in_features: D. num_classes: C. out_features: (d1, ...), for targets (N, d1, ...).
-        bias, device, dtype: for the linear layer.
+        bias, device, dtype: arguments of the linear layer.
         options: ignored.
 
-    Raises RuntimeError: weight's shape is not (C,), or label_smoothing is outside [0, 1].
+    Raises RuntimeError if the shape of weight is not (C,), or label_smoothing is outside [0, 1].
 
     Attributes:
         linear: Linear(D, C d1 ...).

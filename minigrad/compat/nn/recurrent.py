@@ -12,7 +12,7 @@ __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
 
 class RNNCellBase(_Recurrent):
-    """The base class of the cells: parameters and checks. Args: as for RNNBase; ``num_chunks`` is its G. Attributes:
+    """The base class of the cells: parameters and checks. Args: see RNNBase, where G is ``num_chunks``. Attributes:
     weight_ih: (G·H, I), weight_hh: (G·H, H), bias_ih and bias_hh: (G·H) or None."""
 
     def __init__(
@@ -24,7 +24,7 @@ class RNNCellBase(_Recurrent):
         self._add_parameters(device, dtype, **_shapes(num_chunks, input_size, hidden_size, bias), **none)
 
     def _step(self, input: Tensor, states: tuple[Any, ...], mode: str) -> States:
-        """One step: (B, I), or (I), and the states (B, H), or (H), () for zeros -> the next states."""
+        """Run one step: input (B, I) or (I), and states (B, H) or (H), () for zeros -> the next states."""
         for value in (input, *states):
             if value.dim() not in (1, 2):
                 problem = f"Expected {'input' if value is input else 'hx'} to be 1D or 2D, got {value.dim()}D instead"
@@ -48,7 +48,7 @@ class RNNCellBase(_Recurrent):
 
 
 class RNNCell(RNNCellBase):
-    """One step of an RNN: tanh(W x + b + W' h + b'), or with relu as the ``nonlinearity``. Args: see RNNCellBase."""
+    """One step of an RNN: f(W x + b + W' h + b'), where f is tanh or relu. Args: see RNNCellBase."""
 
     _usual = {"bias": True, "nonlinearity": "tanh"}
     _repr_fields = ("input_size", "hidden_size", *_usual)
@@ -66,14 +66,14 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """input (B, I), or (I), and h (B, H), or (H), zeros if None -> the next h."""
+        """Run one step: input (B, I) or (I), and h (B, H) or (H), zeros if None -> the next h."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return self._step(input, () if hx is None else (hx,), f"RNN_{self.nonlinearity.upper()}")[0]
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU. See GRU for the formula, RNNCellBase for the arguments."""
+    """One step of a GRU. See GRU for the formula and RNNCellBase for the arguments."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -81,12 +81,12 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, _GATES["GRU"], device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """input (B, I), or (I), and h (B, H), or (H), zeros if None -> the next h."""
+        """Run one step: input (B, I) or (I), and h (B, H) or (H), zeros if None -> the next h."""
         return self._step(input, () if hx is None else (hx,), "GRU")[0]
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM. See LSTM for the formula, RNNCellBase for the arguments."""
+    """One step of an LSTM. See LSTM for the formula and RNNCellBase for the arguments."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -94,7 +94,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, _GATES["LSTM"], device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        """input (B, I), or (I), and a pair h, c of (B, H), or (H), zeros if None -> the next h and c."""
+        """Run one step: input (B, I) or (I), and a pair h, c of (B, H) or (H), zeros if None -> the next h and c."""
         if isinstance(hx, Tensor):
             raise TypeError("LSTMCell: argument hx must be a tuple of Tensors (h, c), not a Tensor")
         if hx is not None and len(hx) != 2:

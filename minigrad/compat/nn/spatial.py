@@ -1,4 +1,4 @@
-"""Padding and the rarer pools as layers. A padding class defines the number of axes and the mode."""
+"""Padding and rarer kinds of pooling as layers. A padding class defines the number of axes and the mode."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class _ConstantPadNd(_PadNd, fields=True, mode="constant"):
 
 
 class ConstantPad1d(_ConstantPadNd, axes=1):
-    """``value`` before and after the last axis."""
+    """Pads the last axis with ``value``."""
 
 
 class ConstantPad2d(_ConstantPadNd, axes=2):
-    """``value`` before and after the last two axes."""
+    """Pads the last two axes with ``value``."""
 
 
 class ConstantPad3d(_ConstantPadNd, axes=3):
-    """``value`` before and after the last three axes."""
+    """Pads the last three axes with ``value``."""
 
 
 class _ZeroPadNd(_ConstantPadNd):
@@ -61,55 +61,55 @@ class _ZeroPadNd(_ConstantPadNd):
 
 
 class ZeroPad1d(_ZeroPadNd, ConstantPad1d):
-    """0 before and after the last axis."""
+    """Pads the last axis with 0."""
 
 
 class ZeroPad2d(_ZeroPadNd, ConstantPad2d):
-    """0 before and after the last two axes."""
+    """Pads the last two axes with 0."""
 
 
 class ZeroPad3d(_ZeroPadNd, ConstantPad3d):
-    """0 before and after the last three axes."""
+    """Pads the last three axes with 0."""
 
 
 class ReflectionPad1d(_PadNd, axes=1, mode="reflect"):
-    """The mirror image, without the edge element, before and after the last axis."""
+    """Pads the last axis with its mirror image, without the edge element."""
 
 
 class ReflectionPad2d(_PadNd, axes=2, mode="reflect"):
-    """The mirror image before and after the last two axes."""
+    """Pads the last two axes with their mirror images."""
 
 
 class ReflectionPad3d(_PadNd, axes=3, mode="reflect"):
-    """The mirror image before and after the last three axes."""
+    """Pads the last three axes with their mirror images."""
 
 
 class ReplicationPad1d(_PadNd, axes=1, mode="replicate"):
-    """The edge, repeated, before and after the last axis."""
+    """Pads the last axis by repeating the edge."""
 
 
 class ReplicationPad2d(_PadNd, axes=2, mode="replicate"):
-    """The edge, repeated, before and after the last two axes."""
+    """Pads the last two axes by repeating the edges."""
 
 
 class ReplicationPad3d(_PadNd, axes=3, mode="replicate"):
-    """The edge, repeated, before and after the last three axes."""
+    """Pads the last three axes by repeating the edges."""
 
 
 class CircularPad1d(_PadNd, axes=1, mode="circular"):
-    """Elements from the other end, before and after the last axis."""
+    """Pads the last axis with elements from the other end."""
 
 
 class CircularPad2d(_PadNd, axes=2, mode="circular"):
-    """Elements from the other end, before and after the last two axes."""
+    """Pads the last two axes with elements from the other end."""
 
 
 class CircularPad3d(_PadNd, axes=3, mode="circular"):
-    """Elements from the other end, before and after the last three axes."""
+    """Pads the last three axes with elements from the other end."""
 
 
 class _MaxUnpoolNd(_PoolNd):
-    """Puts each element where a max pool took it from, and zeros elsewhere. Args: as for the max pool."""
+    """Puts each element back where max pooling took it from, with zeros elsewhere. Args: see ``MaxPool1d``."""
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return super().forward(input, indices, output_size=output_size)
@@ -125,8 +125,8 @@ class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, axes=3): ...
 
 
 class _FractionalMaxPoolNd(FunctionLayer, fields=True):
-    """The maximum of randomly placed windows. See ``functional.fractional_max_pool2d``. Raises ValueError for both or
-    neither of ``output_size`` and ``output_ratio``, or a ratio outside (0, 1)."""
+    """The maximum of randomly placed windows. See ``functional.fractional_max_pool2d``. Raises ValueError unless
+    exactly one of ``output_size`` and ``output_ratio`` is given, or for a ratio outside (0, 1)."""
 
     kernel_size: Each
     output_size: Each | None = None
@@ -160,7 +160,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd, function=F.fractional_max_pool3d
 
 
 class _LPPoolNd(FunctionLayer, fields=True):
-    """(Σ xᵖ)^(1/p) of each window. Args: ``norm_type``, which is p, and the others as for ``MaxPool1d``."""
+    """(Σ xᵖ)^(1/p) of each window. ``norm_type``: p. For the other arguments, see ``MaxPool1d``."""
 
     norm_type: float
     kernel_size: Each

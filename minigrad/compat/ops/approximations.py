@@ -1,8 +1,8 @@
-"""Special functions that NumPy lacks, on arrays: the series and integrals behind ``special.py``.
+"""Special functions of arrays that NumPy lacks: the series and integrals behind ``special.py``.
 
-The gamma function and its relatives use Stirling's series far from 0; the incomplete ones, P(a, x) and Q(a, x) = 1 -
-P(a, x), are described below; Bessel and Airy functions use integrals that the trapezoidal rule computes to full
-precision (Trefethen and Weideman 2014), and Hankel's expansions for large arguments (DLMF 10.17).
+The gamma function and its relatives use Stirling's series far from 0. The incomplete gamma functions, P(a, x) and Q(a,
+x) = 1 - P(a, x), are described below. Bessel and Airy functions use integrals that the trapezoidal rule computes to
+full precision (Trefethen and Weideman 2014), and Hankel's expansions for large arguments (DLMF 10.17).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...backend.special import complementary_error_function
 
 # Bernoulli numbers B2, B4, ...: the coefficients of the Stirling and Euler-Maclaurin series
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-_LARGE = 12  # from here on, eight terms of the series yield all digits of a float64
+_LARGE = 12  # from here, eight terms of the series yield all digits of a float64
 
 
 def log_gamma(x: Array) -> Array:
@@ -63,7 +63,7 @@ def digamma(x: Array) -> Array:
 def zeta(x: Array, q: Array) -> Array:
     """Hurwitz's Σ (q + k)⁻ˣ over k ≥ 0 on arrays, in their dtype.
 
-    It is inf at x = 1 and at q = 0, -1 ..., NaN below x = 1, and below q = 0 if x is not an integer.
+    The result is inf at x = 1 and at q = 0, -1 ..., and NaN below x = 1, and below q = 0 if x is not an integer.
     """
     m, dtype = xp(x), x.dtype
     x, q = m.broadcast_arrays(x.astype(np.float64), q.astype(np.float64))
@@ -85,7 +85,7 @@ def _hurwitz(x: Array, q: Array) -> Array:
     """Σ (q + k)⁻ˣ for x > 1 and q > 0, by the Euler-Maclaurin formula."""
     m, z = xp(x), q + _LARGE
     total = sum((q + k) ** -x for k in range(_LARGE))
-    rising = ratio = m.minimum(x, 1e6) / z  # for larger x the first terms are enough
+    rising = ratio = m.minimum(x, 1e6) / z  # for larger x, the first terms are enough
     rest = 1 / (x - 1) + 0.5 / z
     for k, b in enumerate(_BERNOULLI, 1):
         rest = rest + b / math.factorial(2 * k) * rising / z
@@ -93,16 +93,16 @@ def _hurwitz(x: Array, q: Array) -> Array:
     return total + z ** (1 - x) * rest
 
 
-# The incomplete gamma functions: from the series (DLMF 8.7.1) if x < a + 1, otherwise from Legendre's continued
-# fraction (DLMF 8.9.2); for large a and x near it, from Temme's expansion with the error function (Gil, Segura and
-# Temme 2012, section 2.4).
+# The incomplete gamma functions use the series (DLMF 8.7.1) if x < a + 1, otherwise Legendre's continued fraction (DLMF
+# 8.9.2). For large a and x near a, they use Temme's expansion with the error function (Gil, Segura and Temme 2012,
+# section 2.4).
 
-_TERMS = 400  # more than any of the series needs
+_TERMS = 400  # more than any of the series requires
 _EPSILON = 2.0**-55
 
 
 def incomplete_gamma(a: Array, x: Array, upper: bool) -> Array:
-    """P(a, x), or Q(a, x) if ``upper``, in the arrays' dtype; NaN where one of them is negative, and at (0, 0)."""
+    """P(a, x), or Q(a, x) if ``upper``, in the dtype of the arrays; NaN where either is negative, and at (0, 0)."""
     m, dtype = xp(x), x.dtype
     a, x = m.broadcast_arrays(a.astype(np.float64), x.astype(np.float64))
     lower = m.where(a == 0, 1.0, m.where(m.isinf(a), 0.0, m.where(x == 0, 0.0, 1.0)))
@@ -138,7 +138,7 @@ def _eta(x: Array, a: Array) -> Array:
 
 
 def _weight(a: Array, x: Array, eta: Array) -> Array:
-    """xᵃ e⁻ˣ / Γ(a + 1), without large numbers that cancel for large a."""
+    """xᵃ e⁻ˣ / Γ(a + 1), computed without large numbers that cancel for large a."""
     m = xp(x)
     large = m.maximum(a, 12.0)
     by_eta = m.exp(-0.5 * large * eta * eta - stirling(large)) / m.sqrt(2 * math.pi * large)
@@ -215,7 +215,7 @@ def _temme(a: Array, x: Array, eta: Array, upper: bool) -> Array:
 
 
 _EULER = 0.57721566490153286061
-_FAR = 25.0  # from here on, Hankel's expansions yield all digits of a float64
+_FAR = 25.0  # from here, Hankel's expansions yield all digits of a float64
 _NODES = 40  # in a quarter of a period, for arguments up to _FAR
 _MOST = 35  # for such arguments, J of order 2 · _MOST is below 1e-20
 
@@ -246,7 +246,7 @@ def first_kind(x: Array, order: int) -> Array:
 
 
 def second_kind(x: Array, order: int) -> Array:
-    """The Bessel function Y of order 0 or 1, for an array, in its dtype: -inf at 0, NaN below."""
+    """The Bessel function Y of order 0 or 1, for an array, in its dtype; -inf at 0, NaN below."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     y = m.where(x > 0, x, 1.0)
     small = m.minimum(y, _FAR)
@@ -274,7 +274,7 @@ def _far(x: Array, order: int) -> tuple[Array, Array]:
 
 
 def _integrals(x: Array, order: int) -> tuple[Array, Array]:
-    """J, and Neumann's series for Y, both of this order, for x up to _FAR.
+    """J and Neumann's series for Y, both of this order, for x up to _FAR.
 
     Both are means of cos or sin of x sin θ, times cos 2kθ or sin (2k + 1)θ, over a period (DLMF 10.9.2).
     """
@@ -312,7 +312,7 @@ def scaled_modified(x: Array, order: int) -> Array:
 
 
 def scaled_third_kind(x: Array, order: int) -> Array:
-    """The modified Bessel function K of order 0 or 1, times eˣ, for an array, in its dtype: inf at 0, NaN below."""
+    """The modified Bessel function K of order 0 or 1, times eˣ, for an array, in its dtype; inf at 0, NaN below."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     y = m.where((x > 0) & m.isfinite(x), x, 1.0)
     middle = m.clip(y, 1.0, _FAR)
@@ -338,7 +338,7 @@ def scaled_third_kind(x: Array, order: int) -> Array:
 
 
 def third_kind(x: Array, order: int) -> Array:
-    """The modified Bessel function K of order 0 or 1, for an array, in its dtype: inf at 0, NaN below."""
+    """The modified Bessel function K of order 0 or 1, for an array, in its dtype; inf at 0, NaN below."""
     wide = x.astype(np.float64)
     return (scaled_third_kind(wide, order) * xp(x).exp(-xp(x).maximum(wide, 0.0))).astype(x.dtype)
 
@@ -353,7 +353,7 @@ def spherical(x: Array, order: int) -> Array:
         term = term * (small * small) / (-2 * k * (2 * order + 2 * k + 1))
         series = series + term
     before, out = m.cos(large) / large, m.sin(large) / large
-    for n in range(order):  # loses no digits for orders up to about x
+    for n in range(order):  # does not lose digits for orders up to about x
         before, out = out, (2 * n + 1) / large * out - before
     return m.where(near, series, m.where(endless, 0.0, out)).astype(dtype)
 

@@ -1,6 +1,6 @@
-"""Inverses, determinants, equations and decompositions of matrices, in the last two axes.
+"""Inverses, determinants, equations and decompositions of matrices in the last two axes.
 
-NumPy's LAPACK computes them on the CPU. The routines that NumPy does not offer (triangular equations, LU) are written
+They are computed on the CPU by NumPy's LAPACK. Routines that NumPy lacks (triangular equations, LU) are implemented
 here, vectorised over the matrices of a batch.
 """
 
@@ -28,14 +28,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class LinAlgError(RuntimeError):
-    """An error from LAPACK: a matrix is singular, or not positive definite, or the algorithm did not converge."""
+    """An error from LAPACK: a matrix is singular or not positive definite, or the algorithm did not converge."""
 
 
 def on_host(function: Any, *arrays: Array) -> Any:
-    """Call a NumPy function with arrays of any backend; float16 is computed in float32.
+    """Call a NumPy function with arrays of any backend, computing float16 in float32.
 
-    Integer results keep their dtype; float results get the arrays' dtype, or its real or complex counterpart (for
-    integer arrays, they keep their own). LAPACK's errors are raised as LinAlgError.
+    Integer results keep their dtype. Float results get the dtype of the arrays, or its real or complex counterpart (for
+    integer arrays, they keep their own). LAPACK errors are raised as LinAlgError.
     """
     backend = of(arrays[0])
     get = _stand_in if backend.device_type == "meta" else backend.to_numpy
@@ -55,7 +55,7 @@ def on_host(function: Any, *arrays: Array) -> Any:
 
 
 def on_cpu(function: Function) -> Function:
-    """Make a NumPy function accept any backend's arrays as its first arguments (type Array): see ``on_host``."""
+    """Make a NumPy function accept arrays of any backend as its first arguments (of type Array); see ``on_host``."""
     arrays = list(function.__annotations__.values())[:-1].count("Array")
 
     @wraps(function)
@@ -74,12 +74,12 @@ def _stand_in(x: Array) -> Array:
 
 
 def adjoint(x: Array) -> Array:
-    """xᴴ: transposed and, if complex, conjugated."""
+    """xᴴ, transposed and, if complex, conjugated."""
     return conjugate(transpose(x, -1, -2))
 
 
 def conjugate(x: Array) -> Array:
-    """The complex conjugate; real numbers unchanged."""
+    """The complex conjugate. Real numbers are unchanged."""
     return conj(x) if bare(x).dtype.kind == "c" else x
 
 
@@ -92,12 +92,12 @@ def _off_diagonal(x: Array) -> Array:
 
 
 def _over(x: Array, divisor: Array) -> Array:
-    """x / divisor, where 0 / 0 is 0: an element that needs no gradient gets none, even for equal values."""
+    """x / divisor, where 0 / 0 is 0, so an element that does not need a gradient gets none, even for equal values."""
     return x / (divisor + (bare(divisor) == 0) * (bare(x) == 0))
 
 
 def one_matrix(x: Array) -> Array:
-    """A number for each matrix, with two extra axes for the matrix."""
+    """Numbers, one for each matrix, with two extra axes."""
     return unsqueeze(unsqueeze(x, -1), -1)
 
 
@@ -132,7 +132,7 @@ def solve(a: Array, b: Array) -> Array:
 @on_cpu
 def solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> Array:
     """x in a x = b for the upper or lower triangle of a (..., N, N), with ones on its diagonal if ``unit``"""
-    if upper:  # reversed, it is a lower triangle
+    if upper:  # when reversed, it is a lower triangle
         return _substituted(a[..., ::-1, ::-1], b[..., ::-1, :], unit)[..., ::-1, :]
     return _substituted(a, b, unit)
 
@@ -144,7 +144,7 @@ def solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> Array:
     promote="same",
 )
 def cholesky_solve(a: Array, b: Array) -> Array:
-    """x in a aᴴ x = b for the lower triangle of a (..., N, N); the gradient is that of the whole a, as in PyTorch"""
+    """x in a aᴴ x = b for the lower triangle of a (..., N, N), with the gradient of the whole a, as in PyTorch"""
     return solve_triangular(adjoint(a), solve_triangular(a, b, False, False), True, False)
 
 
@@ -153,7 +153,7 @@ def _and_adjoint(x: Array) -> Array:
 
 
 def _substituted(a: Array, b: Array, unit: bool) -> Array:
-    """x in a x = b for the lower triangle of a, by halves: the first half's solution is substituted into the second."""
+    """x in a x = b for the lower triangle of a, by substituting the solution of the first half into the second."""
     n = a.shape[-1]
     if n < 2:
         shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + b.shape[-2:]
@@ -205,7 +205,7 @@ def _pinv_grad(g: Array, x: Array, out: Array) -> Array:
     return pushed - adjoint(matmul(out, k)) - matmul(matmul(x, out), pushed) + inside
 
 
-# Determinants. Singular matrices also have a gradient: from the adjugate, which needs no inverse -------------
+# Determinants. Singular matrices have a gradient as well, from the adjugate, without an inverse -------------
 
 
 @op("dx = g adj(x)ᴴ", x=lambda g, x: one_matrix(g) * adjoint(adjugate(x)))
@@ -224,7 +224,7 @@ def adjugate(x: Array) -> Array:
     with np.errstate(all="ignore"):
         size = np.linalg.det(x)[..., None, None]
         regular = np.where(size == 0, np.eye(x.shape[-1], dtype=x.dtype), x)
-        out = size * np.linalg.inv(regular)  # from one LU, so their errors near a singular matrix cancel
+        out = size * np.linalg.inv(regular)  # both from one LU, so errors near a singular matrix cancel
     singular = ((size[..., 0, 0] == 0) | ~np.isfinite(out).all((-2, -1))) & np.isfinite(x).all((-2, -1))
     if singular.any():  # |x| x⁻¹ = |u| |vᴴ| v diag(Π sⱼ over j ≠ i) uᴴ of x = u diag(s) vᴴ
         u, s, vh = np.linalg.svd(x[singular])
@@ -236,13 +236,13 @@ def adjugate(x: Array) -> Array:
 
 @on_cpu
 def _are_ill(x: Array) -> Array:
-    """Which matrices are singular, or so close to it that half of the digits are lost."""
+    """Which matrices are singular, or so nearly singular that half of the digits are lost."""
     condition = np.linalg.cond(x, 1) if x.size else np.ones(x.shape[:-2])
     return (condition > np.finfo(x.dtype).eps ** -0.5) | (np.linalg.det(x) == 0)
 
 
 def _adjugate_grad(g: Array, x: Array) -> Array:
-    """From the inverse, or from n² minors, which are correct to all orders, however many singular values are 0."""
+    """The gradient, from the inverse, or from n² minors, which are exact even if several singular values are 0."""
     if not holds(_are_ill(bare(x))):
         over = adjoint(inverse(x))
         trace = sum_over(g * transpose(over, -1, -2), (-2, -1), False)
@@ -292,12 +292,12 @@ def _cholesky_grad(g: Array, out: Array) -> Array:
     x=lambda g, out, shape: _svd_grad(g, out, shape),
 )
 def svd(x: Array, full: bool) -> tuple[Array, Array, Array]:
-    """(U, S, Vᴴ) of x = U diag(S) Vᴴ; if ``full``, U and V are square, and their extra columns have no gradient"""
+    """(U, S, Vᴴ) of x = U diag(S) Vᴴ; if ``full``, U and V are square, but their extra columns have no gradient"""
     return on_host(lambda a: tuple(np.linalg.svd(a, full)), x)
 
 
 def _svd_grad(g: Any, out: Any, shape: tuple[int, ...]) -> Array:
-    """Townsend 2016; for complex matrices the phases of U and V change together, PyTorch's convention."""
+    """The gradient (Townsend 2016). In complex matrices, as in PyTorch, the phases of U and V change together."""
     rows, columns = shape[-2:]
     k = min(rows, columns)
     (gu, gs, gvh), (u, s, vh) = g, out
@@ -364,7 +364,7 @@ def qr(x: Array, mode: Any) -> tuple[Array, Array]:
 
 
 def _qr_grad(g: Any, x: Array, out: Any, mode: str) -> Array:
-    """Walter and Lehmann 2010; for wide x the right part is Qᴴ x₂, so its gradient also reaches Q."""
+    """The gradient (Walter and Lehmann 2010). For wide x, the right part is Qᴴ x₂, so its gradient reaches Q too."""
     rows, columns = x.shape[-2:]
     if mode == "complete" and rows > columns:
         raise RuntimeError("linalg.qr is not differentiable when mode='complete' and nrows > ncols; use mode='reduced'")
@@ -385,7 +385,7 @@ def _qr_grad(g: Any, x: Array, out: Any, mode: str) -> Array:
 )
 @on_cpu
 def lu_factor(x: Array) -> tuple[Array, Array, Array]:
-    """(L and U in one matrix, pivots, info) of x = P L U; pivots are LAPACK's, from 1; info is the first zero of U"""
+    """(L and U in one matrix, pivots, info) of x = P L U; LAPACK's pivots from 1; info: U's first zero"""
     out = x.copy()  # Gaussian elimination with partial pivoting, column by column
     rows, columns = x.shape[-2:]
     k = min(rows, columns)
@@ -428,7 +428,7 @@ def _lu_grad(g: Any, out: Any) -> Array:
 
 @on_cpu
 def permutation(pivots: Array, rows: int, dtype: Any) -> Array:
-    """P in x = P L U, for LAPACK's pivots: row j was swapped with row ``pivots[j] - 1``, one after another."""
+    """P in x = P L U, for LAPACK's pivots, where row j was swapped with row ``pivots[j] - 1`` in sequence."""
     order = np.broadcast_to(np.arange(rows), (*pivots.shape[:-1], rows)).copy()
     for j in range(pivots.shape[-1]):
         other = pivots[..., j, None].astype(np.int64) - 1

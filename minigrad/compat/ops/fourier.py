@@ -1,4 +1,4 @@
-"""The discrete Fourier transform along an axis: it is linear, so its gradient is also a transform."""
+"""The discrete Fourier transform along an axis. It is linear, so its gradient is also a transform."""
 
 from __future__ import annotations
 

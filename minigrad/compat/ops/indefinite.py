@@ -12,15 +12,15 @@ from ...ops.complex import IN_PLACE_OF
 from ...ops.op import op
 from .decompositions import conjugate, on_cpu, pivot_size
 
-_GROWTH = (1 + math.sqrt(17)) / 8  # a diagonal element this much smaller than its column is no pivot
+_GROWTH = (1 + math.sqrt(17)) / 8  # a diagonal element this much smaller than its column is not used as a pivot
 
 
 @on_cpu
 def ldl_factor(x: Array, hermitian: bool) -> tuple[Array, Array, Array]:
-    """(L and D in one lower triangle, pivots, info) of the lower triangle of x; D has blocks of 1 or 2 rows.
+    """(L and D in one lower triangle, pivots, info) for the lower triangle of x. D has blocks of 1 or 2 rows.
 
-    Pivots are LAPACK's, from 1: the row that was swapped with the block's last; for a block of two rows the pivot is
-    negative and appears twice. info is the position of the first zero of D.
+    Pivots are LAPACK's, from 1: the row that was swapped with the last row of the block. For a block of two rows, the
+    pivot is negative and appears twice. info: the position of the first zero of D.
     """
     turned = np.conj if hermitian else np.asarray
     out = np.tril(x) + np.swapaxes(turned(np.tril(x, -1)), -1, -2)
@@ -36,7 +36,7 @@ def _factor(a: Array, pivots: Array, turned: Any) -> int:
     while k < len(a):
         if turned is np.conj:
             np.fill_diagonal(a, a.diagonal().real)  # rounding may have left an imaginary part
-        other, rows = k, 1  # the row to swap with the block's last, and the number of the block's rows
+        other, rows = k, 1  # the row to swap with the last row of the block, and the block's number of rows
         column, size = pivot_size(a[k + 1 :, k]), pivot_size(a[k, k])
         largest = column.max(initial=0)
         if not (size >= _GROWTH * largest or math.isnan(size)):
@@ -66,7 +66,7 @@ def _factor(a: Array, pivots: Array, turned: Any) -> int:
 )
 @on_cpu
 def ldl_solve(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
-    """x in a x = b, for ``ldl_factor``'s results for a; the leading axes are the same"""
+    """x in a x = b, given the results of ``ldl_factor`` for a, with the same leading axes"""
     out, turned = b.copy(), np.conj if hermitian else np.asarray
     for place in np.ndindex(b.shape[:-2]):
         a, x, blocks, k = ld[place], out[place], [], 0
@@ -75,12 +75,12 @@ def ldl_solve(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
             end = k + (1 if pivot > 0 else 2)
             blocks.append((k, end, [end - 1, abs(pivot) - 1]))
             k = end
-        for k, end, rows in blocks:  # down with L's and D's blocks
+        for k, end, rows in blocks:  # down with the blocks of L and D
             x[rows] = x[rows[::-1]]
             x[end:] -= a[end:, k:end] @ x[k:end]
             block = np.tril(a[k:end, k:end])
             x[k:end] = np.linalg.solve(block + turned(np.tril(block, -1)).T, x[k:end])
-        for k, end, rows in reversed(blocks):  # and up again with Lᴴ's
+        for k, end, rows in reversed(blocks):  # and up again with the blocks of Lᴴ
             x[k:end] -= turned(a[end:, k:end]).T @ x[end:]
             x[rows] = x[rows[::-1]]
     return out

@@ -1,4 +1,4 @@
-"""All ops, by name: the core's, and the ones in this folder."""
+"""All ops by name, in the core and in this folder."""
 
 from __future__ import annotations
 

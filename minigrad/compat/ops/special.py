@@ -30,14 +30,14 @@ def digamma(x: Array) -> Array:
 
 @op("dx = g ψ⁽ⁿ⁺¹⁾(x)", x=lambda g, x, order: g * polygamma(x, order + 1))
 def polygamma(x: Array, order: int) -> Array:
-    """The derivative of digamma of ``order`` ≥ 1; infinite at 0, -1, -2 ..."""
+    """The derivative of digamma of order ``order`` ≥ 1; infinite at 0, -1, -2 ..."""
     wide = x.astype("float64")
     total = approximations.zeta(xp(x).full_like(wide, order + 1), wide)
     return ((-1) ** (order + 1) * math.factorial(order) * total).astype(x.dtype)
 
 
-# Bessel functions. The orders next to n yield the derivative of order n (DLMF 10.29, 10.51), so no rule divides by x: y
-# / x would need a constant at 0, which has no derivative, and would lose digits near 0.
+# Bessel functions. The orders adjacent to n yield the derivative of order n (DLMF 10.29, 10.51), so rules do not divide
+# by x: y / x would require a constant at 0, which has no derivative, and would lose digits near 0.
 
 
 @op("dx = g (i1e(x) − sign(x) y)", x=lambda g, x, out: g * (i1e(x) - sign(x) * out))
@@ -84,7 +84,7 @@ def modified_bessel_i(x: Array, order: int) -> Array:
 
 
 def _mean_around(function: Any, x: Array, order: int) -> Array:
-    """The mean of a function's orders before and after this one."""
+    """The mean of a function's orders before and after a given order."""
     return 0.5 * (function(x, order - 1) + function(x, order + 1))
 
 
@@ -142,7 +142,7 @@ def _erfcx_grad(x: Array, out: Array) -> Array:
 
 
 def _hazard(x: Array) -> Array:
-    """The density over the cumulative distribution; written for x > 0, as erfcx(−x/√2) overflows."""
+    """The density divided by the cumulative distribution, written for x > 0, as erfcx(−x/√2) overflows."""
     low, high = where(x > 0, 0.0, x), where(x > 0, x, 0.0)
     below = math.sqrt(2 / math.pi) / erfcx(low * -math.sqrt(0.5))
     return where(x > 0, exp(high * high * -0.5) / math.sqrt(2 * math.pi) / ndtr(high), below)

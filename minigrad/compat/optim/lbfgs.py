@@ -1,6 +1,6 @@
-"""L-BFGS: Newton's method with a curvature estimated from recent steps (Liu and Nocedal 1989).
+"""L-BFGS: Newton's method with the curvature estimated from recent steps (Liu and Nocedal 1989).
 
-Its line search looks for a point that satisfies the strong Wolfe conditions.
+The line search looks for a point that satisfies the strong Wolfe conditions.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ...backend import xp
 from ...backend.dtype import Array
 from ...optim.optimizer import Optimizer, Params, Rate, State, checked, parts
 
-ENOUGH = 1e-4  # the least decrease, as a fraction of the slope's prediction
-FLATTER = 0.9  # the largest slope, as a fraction of the initial one
+ENOUGH = 1e-4  # the least decrease, as a fraction of that predicted by the slope
+FLATTER = 0.9  # the largest slope, as a fraction of the initial slope
 
 
 class Point(NamedTuple):
@@ -30,15 +30,15 @@ class Point(NamedTuple):
 
 
 class LBFGS(Optimizer):
-    """Several Newton-like steps on one batch: ``step(closure)`` computes the loss repeatedly.
+    """Takes several Newton-like steps per batch, so ``step(closure)`` computes the loss repeatedly.
 
     Args:
-        params: a single group, otherwise ValueError. lr: the step length, relative to the direction's.
+        params: a single group (otherwise, raises ValueError). lr: the step length, relative to that of the direction.
         max_iter, max_eval: the maximum number of steps, and of loss evaluations (max_iter · 1.25 if None), per call.
         tolerance_grad: stop if no element of the gradient is larger.
         tolerance_change: stop if the loss or the parameters change by less.
         history_size: the number of recent steps used to estimate the curvature.
-        line_search_fn: None, or "strong_wolfe".
+        line_search_fn: None or "strong_wolfe".
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class LBFGS(Optimizer):
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Take steps until a limit or a tolerance is reached. Raises RuntimeError for an unknown ``line_search_fn``.
 
-        ``closure`` clears the gradients, computes the loss and its gradients, and returns the loss; ``step`` returns
+        ``closure`` must clear the gradients, compute the loss and its gradients, and return the loss. ``step`` returns
         the first loss.
         """
         group = self.param_groups[0]
@@ -92,7 +92,7 @@ class LBFGS(Optimizer):
         return first
 
     def _evaluate(self, closure: Callable[[], Any], state: State) -> tuple[Any, Array]:
-        """The loss, and all gradients as one vector, with complex numbers split into their parts."""
+        """The loss and all gradients as one vector, with complex numbers split into their parts."""
         state["func_evals"] += 1
         with enable_grad():
             loss = closure()
@@ -156,7 +156,7 @@ def _direction(state: State, g: Array, history: int) -> Array:
 
 
 def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
-    """The minimum of the cubic through two points, with their slopes, clipped to [low, high]."""
+    """The minimum of the cubic through two points with their slopes, clipped to [low, high]."""
     a, b = (a, b) if a.t <= b.t else (b, a)
     d1 = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t)
     square = d1 * d1 - a.slope * b.slope
@@ -173,8 +173,8 @@ def strong_wolfe(
     """A point with enough decrease and a flat enough slope (Nocedal and Wright 2006, algorithms 3.5 and 3.6).
 
     Args:
-        at: the point at t. start: the point at 0, whose slope is negative.
-        t: the first t to try. length: the direction's largest element.
+        at: returns the point at t. start: the point at 0, whose slope is negative.
+        t: the first t to try. length: the largest element of the direction.
         tolerance: give up if the bracket is shorter. most: the maximum number of points to try.
     """
     low, high, is_good, tries = _bracket(at, start, t, most)
@@ -187,7 +187,7 @@ def strong_wolfe(
         if near and (insufficient or t >= right or t <= left):
             t = right - margin if abs(t - right) < abs(t - left) else left + margin
             near = False
-        insufficient = near  # at most once in a row this close to an end
+        insufficient = near  # at most once in a row so close to an end
         new = at(t)
         tries += 1
         if new.f > start.f + ENOUGH * t * start.slope or new.f >= low.f:
@@ -201,7 +201,7 @@ def strong_wolfe(
 
 
 def _bracket(at: Callable[[float], Point], start: Point, t: float, most: int) -> tuple[Point, Point, bool, int]:
-    """Two points with a good one between them, the better one first; or a good point, and True."""
+    """Two points with a good point between them, the better of the two first; or a good point and True."""
     last, new, tries = start, at(t), 0
     while tries < most:
         if new.f > start.f + ENOUGH * new.t * start.slope or (tries > 1 and new.f >= last.f):

@@ -1,5 +1,5 @@
-"""Optimisers outside the core: relatives of Adam and SGD, and optimisers that divide each element of the gradient by a
-measure of its size."""
+"""Optimisers outside the core: variants of Adam and SGD, and optimisers that divide each gradient element by a measure
+of its size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Betas = tuple[float, float]
 class Adagrad(Optimizer):
     """θ ← θ - lr / (1 + (t - 1) lr_decay) · g / (√s + ε), where s is the sum of all g² so far (Duchi et al. 2011).
 
-    s starts at ``initial_accumulator_value``.
+    The initial s is ``initial_accumulator_value``.
     """
 
     _state = {"step": 0, "sum": ZEROS}
@@ -53,9 +53,9 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """θ ← θ - lr · d, where d = g · √(u + ε) / √(v + ε); v and u are running means of g² and d² (Zeiler 2012).
+    """θ ← θ - lr · d, where d = g · √(u + ε) / √(v + ε), and v and u are running means of g² and d² (Zeiler 2012).
 
-    In the paper lr is 1. ``rho``, in [0, 1], is the decay rate of the means.
+    Zeiler uses an lr of 1. ``rho``: the decay rate of the means, in [0, 1].
     """
 
     _state = {"step": 0, "square_avg": ZEROS, "acc_delta": ZEROS}
@@ -92,7 +92,7 @@ class RMSprop(Optimizer):
 
     Args:
         alpha: the decay rate of v.
-        momentum: steps along b ← momentum · b + g / (√v + ε) (Sutskever et al. 2013).
+        momentum: step along b ← momentum · b + g / (√v + ε) (Sutskever et al. 2013).
         centered: subtract the square of the mean gradient from v (Graves 2013).
     """
 
@@ -136,14 +136,14 @@ class Adafactor(Optimizer):
     θ ← θ - α u / max(1, rms(u) / d), with u = g / √v and α = max(ε₂, rms(θ)) · min(lr, 1 / √t).
 
     v is a running mean of g², in which the new g² has weight t^beta2_decay. For a matrix, and the last two axes of any
-    tensor, it is r c / mean(r): r and c are running means of the rows' and the columns' means of g². So the state of a
-    matrix (M, N) is M + N numbers. Weight decay works as in AdamW.
+    tensor, v is r c / mean(r), where r and c are running means of the row and column means of g². So the state of a
+    matrix (M, N) has M + N numbers. Weight decay works as in AdamW.
 
     Args:
-        eps: (ε₁, ε₂). ε₁ is the smallest √v, and the smallest mean of r; the dtype's machine epsilon if None.
+        eps: (ε₁, ε₂). ε₁ is the smallest √v, and the smallest mean of r; None means the dtype's machine epsilon.
         d: the rms of u above which it is scaled down.
 
-    Raises ValueError: an option outside its range. RuntimeError: complex parameters.
+    Raises ValueError if an option is outside its range; RuntimeError for complex parameters.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ def _rms(x: Array) -> float:
 
 class Adamax(Optimizer):
     """θ ← θ - lr / (1 - β₁ᵗ) · m / u, where m ← β₁ m + (1 - β₁) g and u ← max(β₂ u, |g| + ε) (Kingma and Ba 2015,
-    section 7.1). The arguments are Optimizer's.
+    section 7.1). The arguments are the same as for Optimizer.
     """
 
     _state = {"step": 0, "exp_avg": ZEROS, "exp_inf": ZEROS}
@@ -247,8 +247,8 @@ class Adamax(Optimizer):
 class NAdam(Optimizer):
     """Adam with a mean gradient that looks one step ahead (Nesterov's momentum), and a growing momentum (Dozat 2016).
 
-    θ ← θ - lr · ((1 - μₜ) / (1 - Πₜ) · g + μₜ₊₁ / (1 - Πₜ₊₁) · m) / (√(v / (1 - β₂ᵗ)) + ε), where m and v are
-    Adam's means, μₜ = β₁ (1 - 0.96^(t · momentum_decay) / 2), and Πₜ is the product of μ₁ to μₜ.
+    θ ← θ - lr · ((1 - μₜ) / (1 - Πₜ) · g + μₜ₊₁ / (1 - Πₜ₊₁) · m) / (√(v / (1 - β₂ᵗ)) + ε), where m and v are the means
+    in Adam, μₜ = β₁ (1 - 0.96^(t · momentum_decay) / 2), and Πₜ is the product of μ₁ to μₜ.
     """
 
     _state = {"step": 0, "mu_product": 1, "exp_avg": ZEROS, "exp_avg_sq": ZEROS}
@@ -283,10 +283,10 @@ class NAdam(Optimizer):
 
 
 class RAdam(Optimizer):
-    """Rectified Adam (Liu et al. 2020): it divides by the root of v once v averages enough steps.
+    """Rectified Adam (Liu et al. 2020): divides by the root of v once v averages enough steps.
 
-    With ρ∞ = 2 / (1 - β₂) - 1 and ρₜ = ρ∞ - 2 t β₂ᵗ / (1 - β₂ᵗ): up to ρₜ = 5 the step is lr · m̂; after that lr · r ·
-    m̂ / (√v + ε) · √(1 - β₂ᵗ), where r² = (ρₜ - 4)(ρₜ - 2) ρ∞ / ((ρ∞ - 4)(ρ∞ - 2) ρₜ). All arguments are Optimizer's.
+    With ρ∞ = 2 / (1 - β₂) - 1 and ρₜ = ρ∞ - 2 t β₂ᵗ / (1 - β₂ᵗ): up to ρₜ = 5, the step is lr · m̂. After that, it is
+    lr · r · m̂ / (√v + ε) · √(1 - β₂ᵗ), where r² = (ρₜ - 4)(ρₜ - 2) ρ∞ / ((ρ∞ - 4)(ρ∞ - 2) ρₜ). Args: see Optimizer.
     """
 
     _state = {"step": 0, "exp_avg": ZEROS, "exp_avg_sq": ZEROS}
@@ -320,10 +320,10 @@ class RAdam(Optimizer):
 
 
 class SparseAdam(Optimizer):
-    """Adam for a table of which each batch uses only a few rows: only those rows and their means change.
+    """Adam for tables of which each batch uses only a few rows: only these rows and their means change.
 
-    PyTorch's takes sparse gradients. Here gradients are dense, and a row of zeros counts as unused. The arguments are
-    Optimizer's; lr and eps must be positive.
+    PyTorch's SparseAdam takes sparse gradients. Here, gradients are dense, and a row of zeros counts as unused. The
+    arguments are the same as for Optimizer; lr and eps must be positive.
     """
 
     _state = {"exp_avg": ZEROS, "exp_avg_sq": ZEROS}
@@ -353,10 +353,10 @@ class SparseAdam(Optimizer):
 
 
 class ASGD(Optimizer):
-    """θ ← (1 - lambd η) θ - η g; the mean of the θ from step t0 on is ``state[p]["ax"]`` (Polyak and Juditsky 1992).
+    """θ ← (1 - lambd η) θ - η g; ``state[p]["ax"]`` is the mean θ from step t0 (Polyak and Juditsky 1992).
 
     Args:
-        lr: the first η. lambd, alpha: η = lr / (1 + lambd · lr · t)^alpha. t0: the first step in the mean.
+        lr: the initial η. lambd, alpha: η = lr / (1 + lambd · lr · t)^alpha. t0: the first step in the mean.
     """
 
     _state = {"step": 0, "eta": 0, "mu": 1, "ax": ZEROS}
@@ -391,12 +391,12 @@ class ASGD(Optimizer):
 class Rprop(Optimizer):
     """Resilient backpropagation (Riedmiller and Braun 1993): only the sign of a gradient matters.
 
-    Each element has its own step size. If its gradient keeps its sign, the size grows; if the sign has changed, the
-    size shrinks and this step is skipped.
+    Each element has its own step size. If its gradient keeps its sign, the step size grows. If the sign has changed,
+    the step size shrinks and this step is skipped.
 
     Args:
-        lr: the first step size. step_sizes: the bounds of step sizes.
-        etas: the factors by which a size shrinks and grows, 0 < shrink < 1 < grow.
+        lr: the initial step size. step_sizes: the bounds of step sizes.
+        etas: the factors by which a step size shrinks and grows, 0 < shrink < 1 < grow.
     """
 
     _state = {"step": 0, "prev": ZEROS, "step_size": ZEROS}

@@ -1,4 +1,4 @@
-"""Schedules: up and down between two rates (Smith 2017), once up and far down (Smith and Topin 2018), and to the
+"""Schedules that cycle between two rates (Smith 2017), rise once and fall far (Smith and Topin 2018), or reach the
 constant rate for weight averaging; and recomputed batch norm statistics for averaged weights."""
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ Scale = Callable[[float], float]
 
 
 class CyclicLR(GroupScheduler):
-    """From base_lr up to max_lr in ``step_size_up`` calls, and down again in ``step_size_down``.
+    """Rises from base_lr to max_lr in ``step_size_up`` calls, and falls again in ``step_size_down`` calls.
 
     Args:
-        base_lr, max_lr: a number, or one for each group.
-        step_size_up, step_size_down: numbers of calls; if None, as many down as up.
-        mode: "triangular"; "triangular2", each cycle half as high; "exp_range", the height multiplied by gammaᵉ.
-        scale_fn, scale_mode: instead of ``mode``: the height as a function of the cycle's number (from 1: "cycle") or
-            of e ("iterations").
-        cycle_momentum: move the momentum (or the first beta) the opposite way, between ``base_momentum`` and
+        base_lr, max_lr: a number, or a list with one per group.
+        step_size_up, step_size_down: numbers of calls; by default, as many down as up.
+        mode: "triangular"; "triangular2", halving the height each cycle; "exp_range", with the height times gammaᵉ.
+        scale_fn, scale_mode: instead of ``mode``, the height as a function of the cycle number ("cycle", from 1) or of
+            e ("iterations").
+        cycle_momentum: move the momentum (or the first beta) in the opposite direction, between ``base_momentum`` and
             ``max_momentum``.
 
-    Raises ValueError: an unknown mode; a list without one entry per group; no momentum to cycle.
+    Raises ValueError if the mode is unknown, a list lacks one entry per group, or there is no momentum to cycle.
     """
 
     _functions = ("_scale_fn_custom",)
@@ -95,16 +95,16 @@ def check_strategy(strategy: str) -> None:
 
 
 class OneCycleLR(GroupScheduler):
-    """From max_lr / div_factor up to max_lr, and down to the first rate / final_div_factor.
+    """Rises from max_lr / div_factor to max_lr, and falls to the first rate / final_div_factor.
 
     Args:
-        max_lr: a number, or one for each group.
-        total_steps: the total number of calls; or give ``epochs`` and ``steps_per_epoch`` instead.
-        pct_start: the fraction of calls that go up, from 0 to 1. anneal_strategy: "cos" or "linear".
+        max_lr: a number, or a list with one per group.
+        total_steps: the total number of calls. Alternatively, pass ``epochs`` and ``steps_per_epoch``.
+        pct_start: the fraction of calls with rising rates, from 0 to 1. anneal_strategy: "cos" or "linear".
         cycle_momentum, base_momentum, max_momentum: see CyclicLR.
-        three_phase: return to the first rate in as many calls as it took to go up, and only then go lower.
+        three_phase: return to the first rate in as many calls as the rise took, and only then go lower.
 
-    Raises ValueError for too many calls, and for arguments outside their range.
+    Raises ValueError for too many calls or for arguments outside their range.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class OneCycleLR(GroupScheduler):
 
 
 def _phases(total: int, up: float, three: bool) -> list[dict[str, Any]]:
-    """The end of each phase, and the group options between which it runs, in PyTorch's layout."""
+    """The end of each phase and the group options between which it runs, in PyTorch's layout."""
     rise = (float(up * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
     fall = (total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")
     back = (float(2 * up * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum")
@@ -182,7 +182,7 @@ def _phases(total: int, up: float, three: bool) -> list[dict[str, Any]]:
 
 
 def put_momentum(group: Group, value: float) -> None:
-    """Set a group's "momentum" or, for Adam and the like, the first of "betas"."""
+    """Set a group's "momentum" or, for optimisers like Adam, the first of "betas"."""
     if "betas" in group:
         group["betas"] = (value, *group["betas"][1:])
     else:
@@ -190,7 +190,7 @@ def put_momentum(group: Group, value: float) -> None:
 
 
 def momentum_bounds(optimizer: Optimizer, least: Any, most: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
-    """The bounds of each group's momentum; a new schedule starts at the higher. Raises ValueError if none exists."""
+    """The momentum bounds of each group; a new schedule starts at the higher. Raises ValueError without momentum."""
     if not {"momentum", "betas"} & set(optimizer.defaults):
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     bounds = for_each_group("base_momentum", optimizer, least), for_each_group("max_momentum", optimizer, most)
@@ -209,9 +209,9 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Recompute the running statistics of all BatchNorm layers in one pass over the data.
 
     Args:
-        loader: batches, or tuples and lists whose first item is one.
-        model: its layers with a ``running_mean`` and ``momentum`` are updated.
-        device: where to move the batches; None leaves them where they are.
+        loader: batches, or tuples and lists whose first item is a batch.
+        model: the model whose layers with a ``running_mean`` and ``momentum`` are updated.
+        device: where to move the batches; None means not to move them.
     """
     layers: list[Any] = [m for m in model.modules() if getattr(m, "running_mean", None) is not None]
     if not layers:
@@ -227,18 +227,18 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         model.train()
         for layer in layers:
             layer.reset_running_stats()
-            layer.momentum = None  # the equally weighted mean of all batches
+            layer.momentum = None  # meaning the equally weighted mean of all batches
         for batch in loader:
             x = batch[0] if isinstance(batch, (list, tuple)) else batch
             model(x if device is None else x.to(device))
 
 
 class SWALR(FactorScheduler):
-    """From the current rate to ``swa_lr`` in ``anneal_epochs`` calls, and constant afterwards.
+    """Moves from the current rate to ``swa_lr`` in ``anneal_epochs`` calls, and stays constant afterwards.
 
     Args:
-        swa_lr: a number, or one for each group.
-        anneal_epochs: the number of calls, not negative. anneal_strategy: "cos" or "linear".
+        swa_lr: a number, or a list with one per group.
+        anneal_epochs: the number of calls, at least 0. anneal_strategy: "cos" or "linear".
     """
 
     def __init__(

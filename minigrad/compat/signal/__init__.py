@@ -1,4 +1,4 @@
-"""``torch.signal``: windows for frames of a signal."""
+"""``torch.signal``: windows for signal frames."""
 
 from . import windows
 

@@ -1,7 +1,7 @@
-"""``torch.signal.windows``: windows of M points, as in SciPy; and the five in ``torch`` itself.
+"""``torch.signal.windows``: windows of M points, as in SciPy, and the five windows in ``torch`` itself.
 
 A window is a row of heights from edge to edge. It is symmetric by default; ``sym=False`` omits the last of M + 1
-points, where the next period would begin. All take ``dtype`` (float32 or float64), ``device`` and ``requires_grad``.
+points, where the next period would begin. All accept ``dtype`` (float32 or float64), ``device`` and ``requires_grad``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ += ["hann", "kaiser", "nuttall"]
 
 
 def _window(heights: Callable[..., Array]) -> Callable[..., Tensor]:
-    """A window, from a function that computes its heights in float64."""
+    """A window function, made from a function that computes heights in float64."""
 
     @functools.wraps(heights)
     def window(M: int, *, dtype: Maybe, **options: Any) -> Array:
@@ -58,7 +58,7 @@ def cosine(M: int, *, sym: bool = True) -> Array:
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True) -> Array:
     """e^(-|k - center| / tau) for k = 0 ... M - 1, around the middle by default: (M,).
 
-    Raises ValueError for a ``tau`` that is not positive, and for a ``center`` of a symmetric window.
+    Raises ValueError if ``tau`` is not positive, or ``center`` is given for a symmetric window.
     """
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
@@ -70,7 +70,7 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
 
 @_window
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True) -> Array:
-    """e^(-d² / (2 std²)) at d points from the middle: (M,). Raises ValueError for a ``std`` that is not positive."""
+    """e^(-d² / (2 std²)) at d points from the middle: (M,). Raises ValueError if ``std`` is not positive."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     return np.exp(-0.5 * ((np.arange(M) - (_points(M, sym) - 1) / 2) / std) ** 2)
@@ -110,7 +110,7 @@ def _points(M: int, sym: bool) -> int:
 
 
 def _places(M: int, sym: bool) -> Array:
-    """The points' positions from -1 to 1; a single point is at 0."""
+    """Positions of the points, from -1 to 1; a single point is at 0."""
     return np.linspace(-1, 1, _points(M, sym))[:M] if M != 1 else np.zeros(1)
 
 

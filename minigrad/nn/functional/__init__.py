@@ -13,7 +13,7 @@ from .padding import *
 from .pooling import *
 from .regression import *
 
-if _TYPE_CHECKING:  # the rest of PyTorch's names is in ``compat``
+if _TYPE_CHECKING:  # PyTorch's other names are in ``compat``
     from ...compat.nn.functional import *
 
 _border_functions(globals())

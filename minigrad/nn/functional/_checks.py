@@ -1,5 +1,5 @@
-"""Helpers for the functions: argument checks, in-place changes and loss reduction; and for spatial axes: one
-number per axis, a batch axis for a single sample, and one function per number of axes."""
+"""Helpers for the functions: argument checks, in-place changes, loss reduction, and spatial axes (one number per axis,
+a batch axis for single samples, and one function per number of axes)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Flag = bool | None
 
 
 def applied(op: Op, input: Tensor, inplace: bool, *attributes: Any) -> Tensor:
-    """The result of an op, or with ``inplace`` the tensor itself, changed."""
+    """The result of an op; with ``inplace``, the tensor itself, modified."""
     args = (input, *attributes)
     return mutate(input, op, args) if inplace else apply(op, args)
 
@@ -46,7 +46,7 @@ def probability(name: str, p: float) -> None:
 
 
 def reduction_of(size_average: Flag, reduce: Flag, reduction: str) -> str:
-    """The reduction, "none", "mean" or "sum"; PyTorch's two old flags, if one of them is not None, override it."""
+    """The reduction: "none", "mean" or "sum". PyTorch's two old flags override it if either is given."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     if reduction not in ("none", "mean", "sum"):
@@ -57,7 +57,7 @@ def reduction_of(size_average: Flag, reduce: Flag, reduction: str) -> str:
 def reduced(
     losses: Tensor, reduction: str, size_average: Flag = None, reduce: Flag = None, weight: Tensor | None = None
 ) -> Tensor:
-    """The losses, times their weights if there are any: unreduced, their mean, or their sum."""
+    """The losses, multiplied by any weights, then averaged, summed or returned unreduced."""
     reduction = reduction_of(size_average, reduce, reduction)
     losses = losses if weight is None else losses * weight
     return losses.mean() if reduction == "mean" else losses.sum() if reduction == "sum" else losses
@@ -71,12 +71,12 @@ Pairs = tuple[tuple[int, int], ...]
 
 
 def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
-    """A tuple of ``n`` numbers for a layer: a sequence unchanged, or a number ``n`` times."""
+    """A tuple of ``n`` numbers for a layer, from a sequence or from one number to repeat."""
     return tuple(value) if isinstance(value, Sequence) else (value,) * n
 
 
 def same_padding(kernel: Ints, dilation: Ints) -> Pairs:
-    """The padding (before, after) each axis that keeps its length."""
+    """The padding (before, after) of each axis that preserves the length."""
     totals = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
     return tuple((t // 2, t - t // 2) for t in totals)
 
@@ -84,11 +84,11 @@ def same_padding(kernel: Ints, dilation: Ints) -> Pairs:
 class Axes(NamedTuple):
     """The spatial axes of a function."""
 
-    name: str  # of the function, for errors
+    name: str  # the function's name, for error messages
     n: int  # the number of axes
 
     def each(self, argument: str, value: Any) -> Ints:
-        """A number for each axis, given one for all or one per axis. Raises RuntimeError: the wrong count."""
+        """One number per axis, from a single number or a sequence. Raises RuntimeError if the count is wrong."""
         if not isinstance(value, Sequence):
             return (int(value),) * self.n
         if len(value) not in (1, self.n):
@@ -96,7 +96,7 @@ class Axes(NamedTuple):
         return tuple(map(int, value)) * (self.n if len(value) == 1 else 1)
 
     def window(self, kernel_size: Each, stride: Each, padding: Each | str, dilation: Each) -> Window:
-        """The window with these numbers, or with the padding "valid" (none) or "same" (the length stays)."""
+        """The window with these settings; padding may also be "valid" (none) or "same" (lengths are preserved)."""
         kernel, steps = self.each("kernel_size", kernel_size), self.each("stride", stride)
         apart = self.each("dilation", dilation)
         for argument, values in (("kernel_size", kernel), ("stride", steps), ("dilation", apart)):
@@ -123,8 +123,8 @@ class Axes(NamedTuple):
             raise RuntimeError(f"{self.name}: Calculated padded input size per channel: {sizes}. {rule} {result}")
 
     def batched(self, input: Tensor, run: Callable[[Tensor], Any]) -> Any:
-        """``run`` on (N, C, *lengths); a batch axis is added to an input without one, and removed from the result.
-        Raises RuntimeError: the input has the wrong number of axes."""
+        """Call ``run`` on (N, C, *lengths). If the input has no batch axis, one is added, then removed from the result.
+        Raises RuntimeError if the input has the wrong number of axes."""
         if input.array.ndim == self.n + 2:
             return run(input)
         if input.array.ndim != self.n + 1:
@@ -136,13 +136,13 @@ class Axes(NamedTuple):
 
 
 def check_not_empty(name: str, input: Tensor, n: int) -> None:
-    """Reject an input (N, C, ...) or (C, ...) with ``n`` spatial axes if it is empty, unless N is 0."""
+    """Reject an empty input (N, C, ...) or (C, ...) with ``n`` spatial axes, unless only N is 0."""
     if 0 in input.array.shape[-n - 1 :]:
         raise RuntimeError(f"{name}: Expected {n + 1}D or {n + 2}D input, not empty, but got {list(input.array.shape)}")
 
 
 def laid_as(input: Tensor, out: Tensor) -> Tensor:
-    """The images, with their channels last in memory if the input's are."""
+    """The result images, in channels-last memory format if the input is."""
     return out.contiguous(channels_last) if input.ndim == 4 and prefers_channels_last(input.array) else out
 
 
@@ -152,7 +152,7 @@ def by(numbers: Ints) -> str:
 
 
 def over(n: int, function: Callable[Concatenate[Axes, P], R]) -> Callable[P, R]:
-    """A function of ``n`` axes, such as ``max_pool2d``, made from one that takes the axes first, ``_max_pool``."""
+    """A function over ``n`` axes (``max_pool2d``), from one whose first argument is the axes (``_max_pool``)."""
     axes = Axes(f"{function.__name__.strip('_')}{n}d", n)
     call: Callable[..., R] = function
     whole = signature(function)

@@ -49,7 +49,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def _of_op(name: str, op: Op, doc: str, *attributes: float) -> Callable[..., Tensor]:
-    """An activation that applies an op and takes only ``inplace``."""
+    """An activation that applies an op; its only option is ``inplace``."""
 
     def activation(input: Tensor, inplace: bool = False) -> Tensor:
         return applied(op, input, inplace, *attributes)
@@ -87,7 +87,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """x clamped to [min_val, max_val], elementwise; min_val must not be above max_val. Integers stay integers."""
+    """x clamped to [min_val, max_val], elementwise; min_val must not exceed max_val. Integer inputs stay integers."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     kind = input.array.dtype.kind
@@ -131,8 +131,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """x for x > 0, else weight · x, elementwise (He et al. 2015). ``input``: (N, C, ...), (N) or (). ``weight``: a
-    slope for each channel, (C), or a common one, (1) or (). Raises RuntimeError: shapes or dtypes do not match."""
+    """x for x > 0, else weight · x, elementwise (He et al. 2015). ``input``: (N, C, ...), (N) or (). ``weight``: one
+    slope per channel, (C), or a single slope, (1) or (). Raises RuntimeError if shapes or dtypes do not match."""
     same_dtype("prelu", input, weight=weight)
     if weight.array.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: {weight.ndim = }")
@@ -149,8 +149,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """x for x > 0, else r · x, elementwise; in training, r is uniform in [lower, upper) for each element; else it is
-    their mean (Xu et al. 2015). Raises RuntimeError: lower is above upper."""
+    """x for x > 0, else r · x, elementwise (Xu et al. 2015). In training, r is drawn uniformly from [lower, upper) for
+    each element; otherwise it is their mean. Raises RuntimeError if lower > upper."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
@@ -174,7 +174,7 @@ threshold_, rrelu_ = _in_place(threshold), _in_place(rrelu)
 
 @spelled
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
-    """ln(1 + eᵝˣ) / β, elementwise; x itself where βx is above the threshold."""
+    """ln(1 + eᵝˣ) / β, elementwise, or x itself where βx is above the threshold."""
     return applied(e.softplus, input, False, float(beta), float(threshold))
 
 
@@ -186,7 +186,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 @rounded_once
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """a σ(b), a and b being the halves of an axis (Dauphin et al. 2016). Raises RuntimeError: its length is odd."""
+    """a σ(b), where a and b are the halves of an axis (Dauphin et al. 2016). Raises RuntimeError for odd lengths."""
     length = input.array.shape[axis(dim, input.array.ndim)]
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {length}")
@@ -195,7 +195,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 def _softmax_axis(name: str, ndim: int, dim: int | None) -> int:
-    """The axis; for None, PyTorch's choice, with PyTorch's warning."""
+    """The axis number; None gives PyTorch's choice with PyTorch's warning."""
     if dim is not None:
         return dim
     warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X.")
@@ -203,7 +203,7 @@ def _softmax_axis(name: str, ndim: int, dim: int | None) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` if one is given; an axis all of -inf gives zeros.
+    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` if given. A row of only -inf gives zeros.
 
     >>> F.softmax(mg.zeros(2, 2), dim=-1)
     tensor([[0.5000, 0.5000],
@@ -218,7 +218,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """ln softmax along ``dim``, computed in ``dtype`` if one is given.
+    """ln softmax along ``dim``, computed in ``dtype`` if given.
 
     >>> F.log_softmax(mg.zeros(2), dim=0)
     tensor([-0.6931, -0.6931])
@@ -229,9 +229,9 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 @rounded_once
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A differentiable sample from the categorical distribution of ``logits`` (Jang et al. 2016). ``tau``: the
-    temperature. ``hard``: return a one-hot sample, with the gradient of the soft one."""
+    temperature. ``hard``: return a one-hot sample with the soft sample's gradient."""
     uniform = rand(logits.shape, dtype="float64")
-    noise = -(-(-uniform).log1p()).log()  # Gumbel(0, 1), from the exponential distribution
+    noise = -(-(-uniform).log1p()).log()  # Gumbel(0, 1), drawn through the exponential distribution
     soft = pointwise.softmax((logits + noise.to(logits)) / tau, dim)
     if not hard:
         return soft
@@ -242,7 +242,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
-    2014). Raises ValueError: ``p`` is not a probability."""
+    2014). Raises ValueError if ``p`` is not a probability."""
     probability("dropout", p)
     if not training or p == 0.0:
         return input
@@ -250,20 +250,20 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def relu_dropout(input: Tensor, p: float) -> Tensor:
-    """``dropout(relu(input), p)`` in training, in one pass; its backward pass needs only the result."""
+    """``dropout(relu(input), p)`` in training, fused into one pass; the backward pass needs only the result."""
     return apply(relu_op, (input, keep_mask(input, None, p), _scale(input, p)))
 
 
 def _scale(input: Tensor, p: float) -> float:
-    """1 / (1 - p), or 0; rounded to a 16-bit input's dtype, as PyTorch's CPU kernel multiplies by it."""
+    """1 / (1 - p), or 0, rounded to the dtype of a 16-bit input, as in PyTorch's CPU kernel."""
     array, scale = input.array, 0.0 if p == 1 else 1 / (1 - p)
     rounds = array.itemsize == 2 and random.follows_pytorch(input.device)
     return float(array.dtype.type(np.float32(scale))) if rounds else scale
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``dropout`` of whole channels (Tompson et al. 2015): input (N, C, L) or (C, L). Raises ValueError: ``p`` is not a
-    probability; RuntimeError: the input has the wrong number of axes."""
+    """Channel-wise ``dropout`` (Tompson et al. 2015): input (N, C, L) or (C, L). Raises ValueError if ``p`` is not a
+    probability; RuntimeError if the input has the wrong number of axes."""
     ndim = input.array.ndim
     if ndim not in (2, 3):
         raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input: (N, C, L) or (C, L)")
@@ -271,7 +271,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``dropout`` of whole channels: input (N, C, H, W); three axes are read as (N, C, L)."""
+    """Channel-wise ``dropout``: input (N, C, H, W). An input with three axes is read as (N, C, L)."""
     _warn_of_axes("dropout2d", input, (3, 4))
     if input.array.ndim == 3:
         remedy = "To drop channels of (C, H, W), add a batch axis; for (N, C, L), use dropout1d."
@@ -280,7 +280,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``dropout`` of whole channels: input (N, C, D, H, W) or (C, D, H, W)."""
+    """Channel-wise ``dropout``: input (N, C, D, H, W) or (C, D, H, W)."""
     _warn_of_axes("dropout3d", input, (4, 5))
     return channels(input, p, training, inplace, batched=input.array.ndim != 4)
 
@@ -293,24 +293,24 @@ def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that preserves mean 0 and variance 1, for SELU: dropped elements become SELU's minimum, and a linear
-    map follows (Klambauer et al. 2017). Raises ValueError: ``p`` is not a probability."""
+    """Dropout that preserves mean 0 and variance 1, for SELU: dropped elements are set to SELU's infimum, then a linear
+    map is applied (Klambauer et al. 2017). Raises ValueError if ``p`` is not a probability."""
     return _alpha(input, p, training, inplace)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """``alpha_dropout`` of whole channels: input (N, C, ...)."""
+    """Channel-wise ``alpha_dropout``: input (N, C, ...)."""
     return _alpha(input, p, training, inplace, lead=2)
 
 
 def channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool = True) -> Tensor:
-    """``dropout`` of whole channels of each sample."""
+    """Channel-wise ``dropout`` of each sample."""
     keep = _mask(input, p, training, lead=2 if batched else 1)
     return input if keep is None else applied(op, input, inplace, keep, _scale(input, p))
 
 
 def _mask(input: Tensor, p: float, training: bool, lead: int | None = None) -> Any:
-    """A bool for each element, or with ``lead`` for each index of the first axes; None if nothing is dropped."""
+    """A bool for each element, or for each index of the first ``lead`` axes; None if nothing is dropped."""
     probability("dropout", p)
     if not training or p == 0.0 or not input.array.size:
         return None
@@ -327,7 +327,7 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, lead: int | N
     keep = _mask(input, p, training, lead)
     if keep is None:
         return input
-    least = 1.7580993408473766  # SELU's infimum is minus this: scale times alpha
+    least = 1.7580993408473766  # SELU's infimum is minus this product of scale and alpha
     slope = 0.0 if p == 1 else 1 / math.sqrt((least * least * p + 1) * (1 - p))
     dropped = wrap(~keep * input.array.dtype.type(-least * slope))
     return applied(op, input, inplace, keep, slope).add_(dropped + least * slope * p)
@@ -335,8 +335,8 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, lead: int | N
 
 @announced
 def keep_mask(like: Tensor, shape: tuple[int, ...] | None, p: float) -> Any:
-    """A dropout mask on the device of a tensor: a bool array, False with probability ``p``. ``shape``: None for the
-    tensor's, for which PyTorch draws in the order of its memory, not of indices."""
+    """A dropout mask on a tensor's device: a bool array, False with probability ``p``. ``shape``: None for the tensor's
+    shape, for which PyTorch draws in memory order, not index order."""
     array, backend = like.array, of(like.array)
     where = backend.device_of(array)
     in_order = shape is not None or array.flags.c_contiguous

@@ -1,6 +1,6 @@
-"""Scaled dot-product attention for any leading axes, and multi-head attention as a function of its parameters.
+"""Scaled dot-product attention with any leading axes, and multi-head attention as a function of its parameters.
 
-Shape letters: B batch, H heads, T and S target and source length, D model width, Dh width of a head, Dv of a value.
+Shape letters: B batch, H heads, T and S target and source length, D model width, Dh head width, Dv value width.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def scaled_dot_product_attention(
 
     Args:
         query: (..., T, Dh). key: (..., S, Dh). value: (..., S, Dv). Leading axes broadcast.
-        attn_mask: broadcasts to (..., T, S): bools, True where attention is allowed, or numbers to add to the
+        attn_mask: broadcasts to (..., T, S). Contains bools, True where attention is allowed, or numbers to add to the
             scores.
-        dropout_p: dropout probability for the attention weights, applied in evaluation too: pass 0.0 there.
-        is_causal: query i may attend to the keys up to i; excludes ``attn_mask``.
+        dropout_p: dropout probability for the attention weights. It applies even in evaluation, so pass 0.0 there.
+        is_causal: query i may attend to the keys up to i; cannot be combined with ``attn_mask``.
         scale: 1 / √Dh if None.
         enable_gqa: key and value may have fewer heads (axis -3) than the query, each shared by several.
 
-    Returns (..., T, Dv). A query that may attend to nothing gets zeros.
+    Returns (..., T, Dv), with zeros for any query that may not attend to any key.
 
     >>> q = k = v = mg.zeros(1, 2, 5, 4)
     >>> F.scaled_dot_product_attention(q, k, v, is_causal=True).shape
@@ -97,11 +97,11 @@ def attend(
     scale = 1 / math.sqrt(query.array.shape[-1]) if scale is None else scale
     args = (query, key, value, mask, keep, is_causal, float(scale), float(dropout_p))
     out: Tensor = apply(ops.scaled_dot_product_attention, args)
-    return out if out.array.dtype == query.array.dtype else out.to(query.dtype)  # a wider mask changes no dtype
+    return out if out.array.dtype == query.array.dtype else out.to(query.dtype)  # wide masks do not change the dtype
 
 
 def _shared_heads(query: Tensor, few: Tensor) -> Tensor:
-    """Each head of key or value repeated for the queries that share it: (..., Hk, S, D) -> (..., H, S, D)."""
+    """Repeat each key or value head for the query heads that share it: (..., Hk, S, D) -> (..., H, S, D)."""
     heads, shared = query.shape[-3], few.shape[-3]
     if heads % shared:
         raise RuntimeError(f"scaled_dot_product_attention: {heads} query heads cannot share {shared} key/value heads")
@@ -144,14 +144,14 @@ def multi_head_attention_forward(
 
     Args:
         embed_dim_to_check: D.
-        in_proj_weight: (3 D, D); None with ``use_separate_proj_weight``, which uses q_proj_weight (D, D),
-            k_proj_weight (D, kdim) and v_proj_weight (D, vdim).
+        in_proj_weight: (3 D, D). With ``use_separate_proj_weight`` it is None, and q_proj_weight (D, D), k_proj_weight
+            (D, kdim) and v_proj_weight (D, vdim) are used.
         in_proj_bias: (3 D). out_proj_weight: (D, D). out_proj_bias: (D).
         bias_k, bias_v: (1, 1, D), an additional key and value. add_zero_attn: append a zero key and value.
         static_k, static_v: (B H, S, Dh), used instead of the projected key and value.
-        batch_first: not in PyTorch: inputs are (B, T, D).
+        batch_first: inputs are (B, T, D) (not in PyTorch).
 
-    Raises AssertionError, RuntimeError: shapes or dtypes do not match."""
+    Raises AssertionError or RuntimeError if shapes or dtypes do not match."""
     if query.ndim == 2:
         return _unbatched(query, key, value, locals())
     weights = (in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight)
@@ -167,7 +167,7 @@ def multi_head_attention_forward(
     _check_masks(attn_mask, key_padding_mask, q, k)
     more = (bias_k is not None and bias_v is not None) + add_zero_attn
     if is_causal and not more:
-        attn_mask = None  # it is the causal mask
+        attn_mask = None  # it equals the causal mask
     elif is_causal:
         attn_mask = causal_mask(q.shape[2], k.shape[2], q) if attn_mask is None else attn_mask
         is_causal = False
@@ -187,16 +187,16 @@ def multi_head_attention_forward(
     rows = out.transpose(1, 2) if batch_first else out.permute(2, 0, 1, 3)  # (B, T, H, Dh) or (T, B, H, Dh)
     a, b, heads, width = rows.array.shape
     out = linear(rows.reshape(a, b, heads * width), out_proj_weight, out_proj_bias)
-    if batch_first and follows_pytorch(out.device):  # later dropout draws in the order of PyTorch's memory, (T, B, D)
+    if batch_first and follows_pytorch(out.device):  # later dropout draws in PyTorch's memory order, (T, B, D)
         out = out.transpose(0, 1).contiguous().transpose(0, 1)
     return out, attention
 
 
 def _unbatched(query: Tensor, key: Tensor, value: Tensor, arguments: dict[str, Any]) -> tuple[Tensor, Tensor | None]:
-    """``multi_head_attention_forward`` without a batch, (T, D), as a batch of one."""
+    """``multi_head_attention_forward`` for an unbatched input (T, D), run as a batch of one."""
     axis = 0 if arguments["batch_first"] else 1
     lifted = {id(t): t.unsqueeze(axis) for t in (query, key, value)}  # (T, D) -> (1, T, D) or (T, 1, D)
-    q, k, v = (lifted[id(t)] for t in (query, key, value))  # equal inputs stay one tensor
+    q, k, v = (lifted[id(t)] for t in (query, key, value))  # identical inputs stay one tensor
     padding = arguments["key_padding_mask"]
     padding = None if padding is None else padding.unsqueeze(0)  # (S) -> (1, S)
     batch = {"query": q, "key": k, "value": v, "key_padding_mask": padding}
@@ -209,7 +209,7 @@ def _check(
 ) -> None:
     shapes = tuple(tuple(t.array.shape) for t in (query, key, value))
     widths = (width, *(width if w is None else w.array.shape[1] for w in weights[2:]))
-    b, t = (0, 1) if batch_first else (1, 0)  # the axes of batch and length
+    b, t = (0, 1) if batch_first else (1, 0)  # the batch and length axes
     layout = "(B, T, D)" if batch_first else "(T, B, D) (batch_first is False)"
     if any(len(s) != 3 for s in shapes):
         raise AssertionError(f"MultiheadAttention: inputs must be {layout}, or (T, D) without a batch; got {shapes}")
@@ -240,8 +240,8 @@ def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
 def _project_in(
     query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor | None, ...], bias: Tensor | None, heads: int
 ) -> tuple[Tensor, ...]:
-    """x Wᵀ + b for query, key and value, as (., ., H, Dh): one product if they are one tensor, two if key is value.
-    ``weights``: (3 D, D), then unused ones; or None, then (D, D), (D, kdim), (D, vdim). ``bias``: (3 D) or None."""
+    """x Wᵀ + b for query, key and value, as (., ., H, Dh): one product if all are the same tensor, two if key is value.
+    ``weights``: (3 D, D) and unused ones, or None, (D, D), (D, kdim) and (D, vdim). ``bias``: (3 D) or None."""
     joint = weights[0]
     if joint is not None and query is key and key is value:
         return _split_projections(linear(query, joint, bias), 3, heads)
@@ -259,19 +259,19 @@ def _project_in(
 
 
 def _split_projections(x: Tensor, count: int, heads: int) -> tuple[Tensor, ...]:
-    """Split ``count`` joint projections, (., ., count D), into one (., ., H, Dh) each."""
+    """Split ``count`` joint projections, (., ., count D), into separate ones, each (., ., H, Dh)."""
     a, b, width = x.array.shape
     return x.reshape(a, b, count, heads, width // count // heads).unbind(2)
 
 
 def causal_mask(target: int, source: int, like: Tensor) -> Tensor:
-    """(T, S) bools, True where query i may not see key j: j > i."""
+    """(T, S) bools, True where query i may not attend to key j, which is where j > i."""
     return ones(target, source, dtype="bool", device=like.device).triu(1)
 
 
 def _joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: int, like: Tensor) -> Tensor | None:
-    """PyTorch's two masks (True is masked out) as one for ``attend`` (True may attend), or None. ``attn_mask``: (T, S)
-    or (B H, T, S), padding_mask: (B, S); bools, or numbers to add to the scores."""
+    """Combine PyTorch's two masks (True: masked out) into one for ``attend`` (True: may attend), or None.
+    ``attn_mask``: (T, S) or (B H, T, S). ``padding_mask``: (B, S). Both are bools or numbers to add to the scores."""
     parts: list[Tensor] = []
     if attn_mask is not None:
         is_by_head = attn_mask.ndim == 3
@@ -289,7 +289,7 @@ def _joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: in
 
 
 def _extended(x: Tensor, row: Tensor | None, has_zeros: bool) -> Tensor:
-    """Keys or values (B, H, S, Dh), with a row (1, 1, D), if any, and a row of zeros appended to each batch."""
+    """Keys or values (B, H, S, Dh), with an optional row (1, 1, D) and an optional zero row appended to each batch."""
     batch, heads, _, width = x.array.shape
     rows = [] if row is None else [row.reshape(1, heads, 1, width).expand(batch, heads, 1, width)]
     return cat([x, *rows, x.new_zeros(batch, heads, 1, width)] if has_zeros else [x, *rows], 2)

@@ -1,7 +1,7 @@
 """Classification losses: cross-entropy and negative log-likelihood.
 
-The classes are along axis 1, with any axes after it: (C), (N, C) or (N, C, d1, ...); the target has the same
-shape without them. Internally, inputs are rows of classes (N d1 ..., C).
+Classes lie along axis 1, followed by any other axes: (C), (N, C) or (N, C, d1, ...). The target has the same shape
+without C. Internally, inputs are rows of classes (N d1 ..., C).
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def cross_entropy(
         input: logits, (C), (N, C) or (N, C, d1, ...).
         target: classes (integers, the shape without C), or probabilities (the shape of ``input``).
         weight: (C), a factor for each class.
-        ignore_index: a target class to leave out; not for probabilities.
-        reduction: "none", "sum" or "mean", which divides by the weights of the targets; it is NaN if no target is left.
-        label_smoothing: ε: the target becomes (1 - ε) onehot + ε / C (Szegedy et al. 2016).
+        ignore_index: a target class to leave out; not supported for probabilities.
+        reduction: "none", "sum" or "mean". The mean divides by the sum of the target weights (NaN if empty).
+        label_smoothing: ε; the target becomes (1 - ε) onehot + ε / C (Szegedy et al. 2016).
 
-    Raises ValueError: the number of targets is wrong, or the reduction is unknown; RuntimeError: shapes or dtypes
-    do not match, or ε is outside [0, 1]; IndexError: a class is outside 0 .. C - 1 (checked on the CPU).
+    Raises ValueError if the number of targets is wrong, or the reduction is unknown; RuntimeError if shapes or dtypes
+    do not match, or ε is outside [0, 1]; IndexError if a class is outside 0 .. C - 1 (checked on the CPU).
 
     >>> F.cross_entropy(mg.tensor([[0.0, 0.0]]), mg.tensor([1]))
     tensor(0.6931)
@@ -66,7 +66,7 @@ def cross_entropy(
 
 @rounded_once
 def _soft_cross_entropy(input: Tensor, target: Tensor, weight: Weight, reduction: str, smoothing: float) -> Tensor:
-    """Cross-entropy with a probability for every class as target; the mean is over the rows."""
+    """Cross-entropy with a probability for each class as the target; the mean is over the rows."""
     if input.array.shape != target.array.shape:
         if input.array.ndim == target.array.ndim > 1 and input.array.shape[0] != target.array.shape[0]:
             sizes = f"({input.array.shape[0]}) to match target batch_size ({target.array.shape[0]})"
@@ -96,7 +96,7 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-input at the target class, input being log-probabilities. See ``cross_entropy`` for the arguments."""
+    """-input at the target class, where input contains log-probabilities. See ``cross_entropy`` for the arguments."""
     reduction = reduction_of(size_average, reduce, reduction)
     rows, flat, classes = _rows("nll_loss", input, target, weight, ignore_index)
     losses = -rows.gather(1, classes.unsqueeze(1)).squeeze(1)
@@ -107,7 +107,7 @@ def nll_loss(
 
 
 def _rows(name: str, input: Tensor, target: Tensor, weight: Weight, ignore_index: int) -> tuple[Tensor, Tensor, Tensor]:
-    """(N, C) rows, (N,) targets, and targets without ``ignore_index``, after a check that their shapes match."""
+    """(N, C) rows, (N,) targets, and targets without ``ignore_index``, after checking that the shapes match."""
     shape, expected = input.array.shape, input.array.shape[:1] + input.array.shape[2:]
     if weight is not None or len(shape) < 2 or target.array.shape != expected or target.array.dtype.kind not in "iu":
         _check_operands(name, input, target, weight)
@@ -119,7 +119,7 @@ def _rows(name: str, input: Tensor, target: Tensor, weight: Weight, ignore_index
 
 
 def _check_operands(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    """Reject a target or class weights that do not match the input."""
+    """Raise an error if the target or class weights do not match the input."""
     shape = tuple(input.array.shape)
     batched = len(shape) > 1
     expected = shape[:1] * batched + shape[2:]
@@ -140,7 +140,7 @@ def _check_operands(name: str, input: Tensor, target: Tensor, weight: Tensor | N
 
 
 def _without_ignored(name: str, flat: Tensor, ignore_index: int, classes: int) -> Tensor:
-    """The targets with 0 instead of ``ignore_index``, after a check of their range."""
+    """The targets with 0 in place of ``ignore_index``, after checking their range."""
     array = flat.array
     targets = xp(array).where(array == ignore_index, array.dtype.type(0), array)
     check_indices(targets, classes, f"{name}: target")
@@ -150,11 +150,11 @@ def _without_ignored(name: str, flat: Tensor, ignore_index: int, classes: int) -
 def _reduced(
     losses: Tensor, reduction: str, target: Tensor, classes: Tensor, weight: Weight, ignore_index: int
 ) -> Tensor:
-    """Losses (N d1 ...) reduced; the mean divides by the weights of the targets that are not ignored."""
+    """Losses (N d1 ...), reduced. The mean divides by the summed weights of the targets that are not ignored."""
     if reduction == "mean":
         is_kept = target.array.reshape(-1) != ignore_index
         count = (is_kept if weight is None else weight.array[classes.array] * is_kept).sum()
-        if isinstance(count, np.generic):  # else it stays on the device
+        if isinstance(count, np.generic):  # otherwise it stays on the device
             count = float(count) or math.nan
         else:
             kind = dt.promote_types(losses.dtype, dt.float32).numpy
@@ -179,16 +179,16 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Any = None,
 ) -> Tensor:
-    """``cross_entropy(linear(input, linear_weight, linear_bias), target)``; for targets that are
-    classes, without class weights, the mean and sum are computed in chunks that never hold all logits in memory.
+    """``cross_entropy(linear(input, linear_weight, linear_bias), target)`` in one call. For targets that are classes,
+    without class weights, the mean and sum are computed in chunks, so not all logits are in memory at once.
 
     Args:
-        input: (N, D) or (D); in the chunked case also (..., D), with a target (...).
-        linear_weight: (C, D), or (C, d1, ..., D) for a target (N, d1, ...). linear_bias: the same without D.
+        input: (N, D) or (D), or in the chunked case (..., D) with a target (...).
+        linear_weight: (C, D), or (C, d1, ..., D) for a target (N, d1, ...). linear_bias: the weight's shape without D.
         target, weight, reduction, label_smoothing: as for ``cross_entropy``.
         ignore_index: a target to leave out; None means -100. options: ignored.
 
-    Raises like ``cross_entropy``; also RuntimeError for an ``ignore_index`` with probabilities as the target."""
+    Raises the errors of ``cross_entropy``, and RuntimeError for an ``ignore_index`` with probability targets."""
     reduction = reduction_of(None, None, reduction)
     shape, widths = tuple(input.array.shape), tuple(linear_weight.array.shape)
     if shape[-1:] != widths[-1:]:

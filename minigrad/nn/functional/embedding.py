@@ -1,4 +1,4 @@
-"""Embedding lookups, one by one or reduced per bag, and one-hot vectors."""
+"""Embedding lookups, single or reduced per bag, and one-hot vectors."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Rows of ``weight`` (V, D) by index: input (...) of integers -> (..., D).
+    """Rows of ``weight`` (V, D) by index: integer input (...) -> (..., D).
 
     Args:
         padding_idx: a row that gets no gradient.
-        max_norm: rows that are looked up are first scaled down, in place, to at most this norm (of ``norm_type``).
-        scale_grad_by_freq: divide the gradient of a row by the number of its lookups.
+        max_norm: scale the looked-up rows down, in place, to at most this norm (of order ``norm_type``).
+        scale_grad_by_freq: divide each row's gradient by the number of its lookups.
         sparse: ignored: gradients are dense.
 
-    Raises RuntimeError: indices are not integers; IndexError: an index is outside 0 .. V - 1 (checked on the CPU)."""
+    Raises RuntimeError if indices are not integers; IndexError if any is outside 0 .. V - 1 (checked on the CPU)."""
     integers("embedding", "indices", input)
     if weight.array.ndim != 2:
         raise RuntimeError(f"embedding: 'weight' must be 2-D, (V, D), but it has shape {list(weight.array.shape)}")
@@ -54,19 +54,19 @@ def embedding(
         _, which, counts = unique(input, return_inverse=True, return_counts=True)
         lookups = counts[which].unsqueeze(-1)
         out.register_hook(lambda g: g / lookups)
-        out = out.clone()  # the gradient of the caller's tensor is not divided
+        out = out.clone()  # leave the gradient of the caller's tensor undivided
     return out
 
 
 def padding_row(padding_idx: int | None, rows: int) -> int | None:
-    """``padding_idx`` counted from the first row."""
+    """``padding_idx`` as a non-negative row number."""
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), not {padding_idx}")
     return None if padding_idx is None else padding_idx % rows
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Integers (...) as one-hot vectors, (..., num_classes) int64; -1 means the largest integer plus 1."""
+    """One-hot int64 vectors (..., num_classes) for integers (...); -1 means the largest integer plus 1."""
     if tensor.array.dtype.kind not in "iu":
         raise RuntimeError(f"one_hot is only applicable to index tensors of type long, not {tensor.dtype}: use .long()")
     low, high = (int(tensor.min()), int(tensor.max())) if tensor.numel() else (0, -1)
@@ -98,16 +98,16 @@ def embedding_bag(
     """The sum, mean or maximum of the rows of ``weight`` (V, D) in each bag of indices, (B, D).
 
     Args:
-        input: (B, L) integers, one bag per row; or (M) with ``offsets`` (B), where each bag begins.
+        input: integers (B, L), one bag per row, or (M) with ``offsets`` (B), the start of each bag.
         mode: "sum", "mean" or "max"; an empty bag yields zeros.
-        per_sample_weights: factors for the rows, in the input's shape; for "sum" only.
+        per_sample_weights: factors for the rows, in the input's shape; only for "sum".
         include_last_offset: whether ``offsets`` has one more entry, the end of the last bag.
         padding_idx: an index to leave out.
         max_norm, norm_type, scale_grad_by_freq, sparse: as for ``embedding``.
 
-    Raises ValueError: shapes do not match, or the mode is unknown. NotImplementedError: factors in a mode other than
-    "sum". RuntimeError: ``scale_grad_by_freq`` in "max" mode; an index outside the table (checked on the CPU),
-    or offsets outside the input; factors whose dtype differs from the weight's."""
+    Raises ValueError if shapes do not match or the mode is unknown; NotImplementedError for factors in a mode other
+    than "sum"; RuntimeError for ``scale_grad_by_freq`` in "max" mode, indices outside the table (checked on the CPU),
+    offsets outside the input, or factors in another dtype than the weight."""
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")
     if scale_grad_by_freq and mode == "max":
@@ -127,7 +127,7 @@ def embedding_bag(
     flat, table = input.reshape(-1), weight.array.shape[0]
     integers("embedding_bag", "indices", flat)
     expected = "embedding_bag: Expected idx >= 0 && idx < num_embeddings"
-    check_indices(flat.array, table, expected, RuntimeError)  # as in PyTorch; embedding: an IndexError
+    check_indices(flat.array, table, expected, RuntimeError)  # as in PyTorch; ``embedding`` raises an IndexError
     if padding_idx is not None:
         if not -table <= padding_idx < table:
             raise RuntimeError(f"padding_idx must be within the number of embeddings, {table}, but got {padding_idx}")
@@ -135,7 +135,7 @@ def embedding_bag(
         flat, bag = flat[is_kept], bag[is_kept]
         factors = None if factors is None else factors[is_kept]
     rows = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq)
-    if mode == "max":  # an empty bag keeps its zeros
+    if mode == "max":  # empty bags keep their zeros
         places, start = bag.unsqueeze(-1).expand(rows.shape), rows.new_zeros(bags, rows.array.shape[1])
         return scatter_reduce(start, 0, places, rows, "amax", include_self=False)
     return _total(rows, factors, bag, bags, mode)

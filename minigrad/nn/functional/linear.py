@@ -1,4 +1,4 @@
-"""Linear and bilinear maps, distances between vectors, convolutions, and the blocks of a sliding window."""
+"""Linear and bilinear maps, distances between vectors, convolutions, and sliding-window blocks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ += ["cosine_similarity", "fold", "linear", "pairwise_distance", "unfold"
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out); weight (in), bias () -> (...). Raises
-    RuntimeError: shapes or dtypes do not match; TypeError: the input is not a tensor.
+    RuntimeError if shapes or dtypes do not match; TypeError if the input is not a tensor.
 
     >>> F.linear(mg.ones(1, 2), mg.tensor([[1.0, 2.0]]), mg.tensor([0.5]))
     tensor([[3.5000]])
@@ -48,7 +48,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 @rounded_once
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """x₁ · x₂ / (max(‖x₁‖, eps) max(‖x₂‖, eps)) along ``dim``; the operands broadcast."""
+    """x₁ · x₂ / (max(‖x₁‖, eps) max(‖x₂‖, eps)) along ``dim``. The operands broadcast."""
     common = dt.result_type(x1.array, x2.array)
     x1, x2 = x1.to(common), x2.to(common)
     if x1.array.shape != x2.array.shape:
@@ -59,7 +59,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """‖x₁ - x₂ + eps‖ₚ along the last axis: (..., D), (..., D) -> (...); the operands broadcast."""
+    """‖x₁ - x₂ + eps‖ₚ along the last axis: (..., D), (..., D) -> (...). The operands broadcast."""
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
@@ -74,7 +74,7 @@ def _conv(
     groups: int = 1,
 ) -> Tensor:
     """Cross-correlation: input (N, C, *lengths) or (C, *lengths) -> (N, O, *places) or (O, *places). Args: see
-    ``nn.Conv1d``, with a number, or one per axis. weight: (O, C/groups, *kernel). bias: (O)."""
+    ``nn.Conv1d``; pass a number, or one per axis. weight: (O, C/groups, *kernel). bias: (O)."""
     window = _window(axes, weight, stride, padding, dilation)
     _check(axes.name, input, weight, bias, groups, transposed=False)
     axes.check_fits(window, input.array.shape[2:])
@@ -96,8 +96,8 @@ def _conv_transpose(
     groups: int = 1,
     dilation: Each = 1,
 ) -> Tensor:
-    """The gradient of a convolution by its input: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P). Args: see
-    ``nn.ConvTranspose1d``, with a number, or one per axis. weight: (C, O/groups, *kernel). bias: (O)."""
+    """A convolution's input gradient: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P). Args: see
+    ``nn.ConvTranspose1d``; pass a number, or one per axis. weight: (C, O/groups, *kernel). bias: (O)."""
     window = _window(axes, weight, stride, padding, dilation)
     extra = axes.each("output_padding", output_padding)
     for more, step, apart in zip(extra, window.stride, window.dilation, strict=True):
@@ -150,7 +150,7 @@ def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: in
 
 
 def unfold(input: Tensor, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1) -> Tensor:
-    """The blocks of a sliding window: (N, C, H, W) -> (N, C · kernel, places); also without N."""
+    """The blocks of a sliding window: (N, C, H, W) -> (N, C · kernel, places). N is optional."""
     axes = Axes("unfold", 2)
     window = axes.window(kernel_size, stride, padding, dilation)
 
@@ -168,8 +168,8 @@ def unfold(input: Tensor, kernel_size: Each, dilation: Each = 1, padding: Each =
 def fold(
     input: Tensor, output_size: Each, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1
 ) -> Tensor:
-    """The sum of overlapping blocks, as ``unfold`` returns them: (N, C · kernel, places) -> (N, C, *output_size); also
-    without N. Raises RuntimeError: the input does not have a shape that ``unfold`` returns."""
+    """The sum of overlapping blocks from ``unfold``: (N, C · kernel, places) -> (N, C, *output_size). N is optional.
+    Raises RuntimeError if the input does not have a shape that ``unfold`` returns."""
     axes = Axes("fold", 2)
     window, lengths = axes.window(kernel_size, stride, padding, dilation), axes.each("output_size", output_size)
     places, kernel = window.places(lengths), prod(window.kernel)

@@ -20,11 +20,11 @@ from .pooling import avg_pool1d
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"]
 
 Affine = Tensor | None  # a weight or bias
-_EPSILON = {2: 2.0**-23, 4: 2.0**-23, 8: 2.0**-52}  # by itemsize, of the dtype in which the op computes
+_EPSILON = {2: 2.0**-23, 4: 2.0**-23, 8: 2.0**-52}  # by itemsize; machine epsilon of the dtype in which the op computes
 
 
 def _flat(name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None) -> tuple[Tensor | None, ...]:
-    """The input and its weights with the normalised axes flattened, after a check that their shapes match."""
+    """The input and its weights with the normalised axes flattened, after checking that the shapes match."""
     expected, actual = tuple(shape), input.array.shape
     n = len(expected)
     if not n or actual[-n:] != expected:
@@ -43,7 +43,7 @@ def _flat(name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None
 
 
 def _has_wide(input: Tensor, weight: Affine) -> bool:
-    """Whether a 16-bit input has a float32 weight, as in models that keep normalisation parameters in float32."""
+    """Whether a 16-bit input has a float32 weight, as in models whose normalisation parameters are float32."""
     dtype = input.array.dtype
     return weight is not None and weight.array.dtype is not dtype and dtype.itemsize == 2 and weight.dtype is float32
 
@@ -51,9 +51,9 @@ def _has_wide(input: Tensor, weight: Affine) -> bool:
 def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Affine = None, bias: Affine = None, eps: float = 1e-5
 ) -> Tensor:
-    """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016): (..., *normalized_shape) ->
-    the same; weight, bias: ``normalized_shape``. Raises RuntimeError: the last axes are not ``normalized_shape``, or
-    dtypes differ (a 16-bit input may have float32 weights)."""
+    """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016). These axes, weight and bias
+    have shape ``normalized_shape``. Raises RuntimeError if the last axes are not ``normalized_shape``, or dtypes differ
+    (a 16-bit input may have float32 weights)."""
     if _has_wide(input, weight):
         return layer_norm(input.float(), normalized_shape, weight, bias, eps).to(input.dtype)
     out: Tensor = apply(ops.layer_norm, (*_flat("layer_norm", input, normalized_shape, weight, bias), float(eps)))
@@ -80,12 +80,12 @@ def batch_norm(
     """(x - mean) / √(variance + eps) · weight + bias for each channel (Ioffe and Szegedy 2015).
 
     Args:
-        input: (N, C) or (N, C, *lengths); or (0), which is returned.
-        running_mean, running_var: (C), or None. Training moves them, in place, by ``momentum`` towards the batch's mean
-            and variance, unless it is empty; evaluation uses them instead of the batch's.
+        input: (N, C) or (N, C, *lengths). An input of shape (0) is returned unchanged.
+        running_mean, running_var: (C), or None. Training moves them, in place, by ``momentum`` towards the mean and
+            variance of a non-empty batch; evaluation uses them instead of the batch statistics.
         weight, bias: (C), or None.
 
-    Raises ValueError: one value per channel in training, or an eps that is not positive."""
+    Raises ValueError if there is only one value per channel in training, or eps is not positive."""
     shape = input.array.shape
     if shape == (0,):
         return input.clone()
@@ -98,7 +98,7 @@ def batch_norm(
     if not _has_wide(input, weight):
         same_dtype("batch_norm", input, **parameters)
     if not (input.array.flags.c_contiguous or prefers_channels_last(input.array)):
-        input = input.contiguous()  # for the same memory layout as PyTorch's result
+        input = input.contiguous()  # so that the result has the same memory layout as in PyTorch
     x, dims = in_float32(input), (0, *range(2, len(shape)))
     if training:
         count = input.array.size // max(shape[1], 1)
@@ -126,7 +126,7 @@ def scaled(centred: Tensor, var: Tensor, weight: Affine, bias: Affine, eps: floa
 
 @no_grad()
 def move(running: Tensor | None, now: Tensor, momentum: float) -> None:
-    """Move a running statistic, in place, towards the batch's."""
+    """Move a running statistic, in place, towards the batch statistic."""
     if running is not None:
         running.mul_(1 - momentum).add_(now.to(running) * momentum)
 
@@ -146,8 +146,8 @@ def _check_several(values: int, input: Tensor) -> None:
 
 
 def group_norm(input: Tensor, num_groups: int, weight: Affine = None, bias: Affine = None, eps: float = 1e-5) -> Tensor:
-    """(x - mean) / √(variance + eps) · weight + bias, over each group of channels (Wu and He 2018): (N, C, ...) -> the
-    same. ``num_groups`` divides C. ``weight``, ``bias``: (C), or None. Raises ValueError: groups of one value."""
+    """(x - mean) / √(variance + eps) · weight + bias, over each channel group (Wu and He 2018): (N, C, ...) -> the same
+    shape. ``num_groups`` must divide C. ``weight``, ``bias``: (C), or None. Raises ValueError for one-value groups."""
     if _has_wide(input, weight):
         return group_norm(input.float(), num_groups, weight, bias, eps).to(input.dtype)
     shape = input.array.shape
@@ -173,7 +173,7 @@ def instance_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016). Args: see
-    ``batch_norm``. The running statistics are means over the samples; an empty batch does not change them.
+    ``batch_norm``. The running statistics are means over the samples. An empty batch does not change them.
     ``use_input_stats``: use the input's mean and variance instead of the running ones."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, max(eps, 5e-324))

@@ -28,17 +28,17 @@ _PADDINGS = ("constant", "reflect", "replicate", "circular")
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """Add elements before and after axes; negative numbers remove elements.
+    """Pad axes at both ends; negative widths remove elements.
 
     Args:
-        pad: (before, after) of the last axis, then of the second to last, and so on.
-        mode: "constant", "reflect" (mirrored without the edge), "replicate" (the edge repeated) or "circular"
-            (from the other end). The last three do not pad the first axis (without a batch) or the first two. Elements
-            removed by negative numbers can still be mirrored or repeated, but do not wrap around.
+        pad: widths (before, after) for the last axis, then for the second to last, and so on.
+        mode: "constant", "reflect" (mirrored without the edge), "replicate" (the edge repeated) or "circular" (from the
+            other end). The last three cannot pad the batch and channel axes. Elements removed by negative widths can
+            still be mirrored or repeated, but do not wrap around.
         value: the constant, 0 if None.
 
-    Raises RuntimeError: the number of widths is odd or too large, or an axis is too short; NotImplementedError: the
-    mode is unknown, or does not pad these axes.
+    Raises RuntimeError if the number of widths is odd or too large, or an axis is too short; NotImplementedError if the
+    mode is unknown or cannot pad these axes.
 
     >>> F.pad(mg.tensor([[1, 2]]), (1, 0, 0, 1))
     tensor([[0, 1, 2],
@@ -116,20 +116,20 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Resample the spatial axes: (N, C, *lengths) -> (N, C, *size). uint8 is the only integer dtype that the linear and
-    cubic modes take; they round it after each axis, the last one first.
+    """Resample the spatial axes: (N, C, *lengths) -> (N, C, *size). The only integer dtype that the linear and cubic
+    modes support is uint8. They round after each axis, starting with the last.
 
     Args:
-        size: the new lengths; or ``scale_factor``, which multiplies the old ones (a number, or one per axis).
+        size: the new lengths. Alternatively, pass ``scale_factor``, their ratio to the old (a number, or one per axis).
         mode: "nearest", "nearest-exact", "linear" (one axis), "bilinear" (two), "trilinear" (three),
             "bicubic" (two), "area" (means of bins).
-        align_corners: in the linear and cubic modes, whether the first and last elements keep their positions.
+        align_corners: whether the first and last elements keep their positions (linear and cubic modes).
         recompute_scale_factor: derive the coordinates from the rounded new lengths instead of ``scale_factor``.
-        antialias: in "bilinear" and "bicubic", if the result is smaller, average over all elements that a new one
-            covers, with a wider triangle or cubic, so that no detail is skipped.
+        antialias: when shrinking with "bilinear" or "bicubic", average over all elements that a new one covers, with a
+            wider triangle or cubic, so that no detail is skipped.
 
-    Raises ValueError: not exactly one of ``size`` and ``scale_factor``; ``antialias`` in other modes.
-    NotImplementedError: the mode does not suit the axes. TypeError, RuntimeError: a size is not a positive integer."""
+    Raises ValueError unless exactly one of ``size`` and ``scale_factor`` is given, or for ``antialias`` in other modes;
+    NotImplementedError if the mode does not suit the axes; TypeError or RuntimeError for a non-positive size."""
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:
         raise ValueError(f"align_corners option can only be set with the interpolating modes: {' | '.join(_SMOOTH)}")
@@ -158,7 +158,7 @@ def interpolate(
         length = input.array.shape[axis]
         is_plane = mode == "nearest" and ndim == 4
         if (mode in _LINEAR and new == length) or (is_plane and new in (length, 2 * length)):
-            factor = None  # PyTorch derives the coordinates from the lengths here
+            factor = None  # here, PyTorch derives the coordinates from the lengths
         if length != new or factor is not None or mode == "bicubic":
             how = f"antialiased {mode}" if antialias else mode
             out = apply(resample, (out, axis, _taps(how, length, new, factor, bool(align_corners))))
@@ -186,7 +186,7 @@ def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tupl
 
 
 def _taps(mode: str, length: int, new: int, factor: float | None, align_corners: bool) -> Taps:
-    """The old elements of an axis, and their weights, that add up to each new element."""
+    """The old elements along an axis, and their weights, whose sum is each new element."""
     place = np.arange(new)
     if mode in ("nearest", "nearest-exact"):
         step = np.float32(length / new if factor is None else 1.0 / factor)
@@ -219,7 +219,7 @@ def _taps(mode: str, length: int, new: int, factor: float | None, align_corners:
 
 
 def _cubic(distance: Any, a: float) -> Any:
-    """Keys' cubic (1981), 0 from a distance of 2 on."""
+    """Keys' cubic kernel (1981), 0 at distances of 2 or more."""
     d = np.minimum(np.abs(distance), 2)
     near = (a + 2) * d**3 - (a + 3) * d**2 + 1
     return np.where(d <= 1, near, a * (d**3 - 5 * d**2 + 8 * d - 4))
@@ -233,12 +233,12 @@ def upsample(
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """``interpolate`` by its nearest element, under its old name."""
+    """``interpolate`` in "nearest" mode under its old name."""
     return _renamed("upsample_nearest", interpolate(input, size, scale_factor))
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """Bilinear ``interpolate`` with ``align_corners``, under its old name."""
+    """Bilinear ``interpolate`` with ``align_corners`` under its old name."""
     return _renamed("upsample_bilinear", interpolate(input, size, scale_factor, "bilinear", align_corners=True))
 
 
@@ -277,7 +277,7 @@ def _plane(name: str, input: Tensor, factor: int) -> tuple[int, int, int]:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Interleave the channels of ``groups`` groups: (N, C, ...) -> the same (Zhang et al. 2018)."""
+    """Interleave the channels of ``groups`` groups: (N, C, ...) -> the same shape (Zhang et al. 2018)."""
     c = input.array.shape[1]
     if c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")

@@ -1,4 +1,4 @@
-"""Pooling: the maximum or the mean of each window, or of each bin of a fixed number."""
+"""Pooling: the maximum or mean of each window, or of each of a fixed number of bins."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Step = Each | None
 
 
 class MaxPool(Protocol):
-    """``max_pool2d``, for type checkers: a tensor, or with ``return_indices`` a pair."""
+    """The type of ``max_pool2d``, which returns a tensor, or a pair with ``return_indices``."""
 
     @overload
     def __call__(
@@ -65,15 +65,15 @@ def _max_pool(
 
     Args:
         kernel_size, stride, padding, dilation: a number, or one per axis.
-        stride: step from one window to the next; None or () means ``kernel_size``. padding: -inf on both sides, at
-            most half a kernel. dilation: step from one element of a window to the next.
+        stride: the step between windows; None or () means ``kernel_size``. padding: -inf on both sides, at most half a
+            kernel wide. dilation: the step between the elements of a window.
         ceil_mode: whether the last window may reach beyond the end.
-        return_indices: return (values, indices), where an index counts the elements of a channel."""
+        return_indices: return (values, indices), where each index is a position within the flattened channel."""
     lengths = input.array.shape[2:]
     window = _window(axes, input, kernel_size, stride, padding, dilation, ceil_mode)
     for axis, (n, places) in enumerate(zip(lengths, window.places(lengths), strict=True)):
         start = np.arange(places) * window.stride[axis] - window.padding[axis][0]
-        if int(np.maximum(start, start % window.dilation[axis]).max()) >= n:  # the maximum would have no index
+        if int(np.maximum(start, start % window.dilation[axis]).max()) >= n:  # the maximum would not have an index
             problem = f"kernel_size={window.kernel} and dilation={window.dilation} covers only padding"
             remedy = "use a smaller dilation, or no padding"
             raise RuntimeError(f"{axes.name}: a window with {problem} in an input of {tuple(lengths)}: {remedy}")
@@ -103,8 +103,8 @@ def _avg_pool(
 ) -> Tensor:
     """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places).
 
-    Args: see ``max_pool2d``, but padding adds zeros. ``count_include_pad``: whether the mean counts it.
-    ``divisor_override`` divides each sum, instead of the number of elements."""
+    Args: see ``max_pool2d``, but padding adds zeros. ``count_include_pad``: whether the mean counts the padding.
+    ``divisor_override``: divide each sum by this instead of the number of elements."""
     if divisor_override == 0:
         raise RuntimeError(f"{axes.name}: divisor must be not zero")
     is_float = kind_of(input.array) in "fc"
@@ -133,7 +133,7 @@ avg_pool1d, avg_pool2d, avg_pool3d = over(1, _avg_pool), over(2, _avg_pool), ove
 def _window(
     axes: Axes, input: Tensor, kernel_size: Each, stride: Step, padding: Each, dilation: Each, ceil_mode: bool
 ) -> Window:
-    """The window of a pool; a last place beyond the end becomes padding after it."""
+    """The window of a pooling function. Any last place beyond the end becomes padding after the axis."""
     channels, lengths = input.array.shape[1], input.array.shape[2:]
     if channels == 0:
         expected = f"expected {axes.n + 1}D or {axes.n + 2}D (batch mode) input, where only the batch may be empty"
@@ -181,8 +181,8 @@ adaptive_avg_pool3d = over(3, _adaptive_avg_pool)
 
 
 def _adaptive_max_pool(axes: Axes, input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest element of each of ``output_size`` bins. Shapes and arguments as in ``adaptive_avg_pool1d``.
-    ``return_indices``: return (values, indices), where an index counts the elements of a channel."""
+    """The largest element of each of ``output_size`` bins. For shapes and arguments, see ``adaptive_avg_pool1d``.
+    ``return_indices``: return (values, indices), where each index is a position within the flattened channel."""
     sizes = _sizes(axes, output_size, input.array.shape[2:])
     return _picked(input, ops.largest_cells_of_bins(input.detach(), sizes), return_indices)
 

@@ -1,4 +1,4 @@
-"""Elementwise losses for numbers and probabilities."""
+"""Elementwise losses for real-valued and probability targets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIZES = "Using a target size ({}) that is different to the input size ({})"
 
 
 def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
-    """input - target, with PyTorch's warning if one is broadcast."""
+    """input - target, with PyTorch's warning if either is broadcast."""
     if input.array.shape != target.array.shape:
         rest = "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
         warn(f"{name}: {_SIZES.format(target.shape, input.shape)}. {rest}")
@@ -39,7 +39,7 @@ def _of_difference(name: str, loss: Callable[[Tensor], Tensor], doc: str) -> Cal
         reduction: str = "mean",
         weight: Tensor | None = None,
     ) -> Tensor:
-        """{}; the mean divides by the sum of the weights, if there are any."""
+        """{}. With weights, the mean divides by their sum."""
         losses, reduction = loss(_difference(name, input, target)), reduction_of(size_average, reduce, reduction)
         if weight is None or reduction != "mean":
             return reduced(losses, reduction, weight=weight)
@@ -73,7 +73,7 @@ def smooth_l1_loss(
 
 
 def _square_near_0(d: Tensor, end: float) -> Tensor:
-    """d² / 2 where |d| < ``end``, else end (|d| - end / 2): its gradient is finite for infinite d, NaN for NaN."""
+    """d² / 2 where |d| < ``end``, else end (|d| - end / 2): the gradient is finite for infinite d, and NaN for NaN."""
     size = d.abs()
     return pointwise.where(size >= end, (size - end * 0.5) * end, d * d.clamp(-end, end) * 0.5)
 
@@ -98,9 +98,9 @@ def binary_cross_entropy(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100, for an input of probabilities. Raises ValueError:
-    input and target differ in shape; RuntimeError: they differ in dtype; the input is outside [0, 1] or NaN (checked
-    on the CPU)."""
+    """-(t ln x + (1 - t) ln(1 - x)), for an input of probabilities, with each logarithm clamped to at least -100.
+    Raises ValueError if input and target differ in shape; RuntimeError if they differ in dtype, or the input is outside
+    [0, 1] or NaN (checked on the CPU)."""
     _check_same_shape("binary_cross_entropy", input, target)
     same_dtype("binary_cross_entropy", input, target=target)
     array = input.array
@@ -121,7 +121,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """``binary_cross_entropy(sigmoid(input), target)`` in a numerically stable form. ``pos_weight``: a factor for the
-    part of the loss where the target is 1. Raises ValueError: shapes differ; RuntimeError: a non-float target."""
+    loss of positive targets. Raises ValueError if shapes differ; RuntimeError if the target is not floating-point."""
     _check_same_shape("binary_cross_entropy_with_logits", input, target)
     if not target.is_floating_point():
         problem = f"result type {input.dtype} can't be cast to the target's dtype {target.dtype}: use target.float()"
@@ -146,8 +146,8 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """t (ln t - input): the Kullback-Leibler divergence, ``input`` being log-probabilities, and ``target``
-    probabilities, or log-probabilities if ``log_target``. "batchmean" divides the sum by the batch size."""
+    """t (ln t - input): the Kullback-Leibler divergence. ``input`` contains log-probabilities, and ``target`` t
+    contains probabilities, or log-probabilities if ``log_target``. "batchmean" divides the sum by the batch size."""
     batchmean = reduction == "batchmean"
     if log_target:
         losses = target.exp() * (target - input)
@@ -167,8 +167,8 @@ def poisson_nll_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of Poisson counts: λ - t ln λ, where the input is ln λ, or λ without ``log_input``;
-    ``eps`` then keeps the logarithm finite. ``full``: add Stirling's approximation of ln t! where t > 1."""
+    """The negative log-likelihood of Poisson counts: λ - t ln λ, where the input is ln λ, or λ without ``log_input``.
+    In that case, ``eps`` keeps the logarithm finite. ``full``: add Stirling's approximation of ln t! where t > 1."""
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         rest = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
@@ -181,9 +181,9 @@ def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
     """The negative log-likelihood of a normal distribution: (ln v + (input - target)² / v) / 2, plus ln 2π / 2 if
-    ``full``. ``var``: the variance v, a number, or a tensor shaped like ``input``, but one axis may have length 1, or
-    the last be absent. It is clamped to at least ``eps``, which gradients ignore. Raises ValueError: the variance is
-    negative or has the wrong shape; the reduction is unknown."""
+    ``full``. ``var``: the variance v, a number or a tensor shaped like ``input``, except that one axis may have length
+    1 or the last may be missing. It is clamped to at least ``eps``, which gradients ignore. Raises ValueError if the
+    variance is negative or has the wrong shape, or the reduction is unknown."""
     variance = input.new_full(input.shape, var) if isinstance(var, (int, float)) else var
     if bool((variance.array < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entry/entries")

@@ -1,11 +1,11 @@
-"""Data parallelism over processes, and PyTorch's names for several devices in one process (only one here).
+"""Data parallelism across processes, and PyTorch's names for multiple devices in one process (here only one).
 
-``buckets.py`` reduces gradients; the classes are in ``compat``.
+Gradients are reduced in ``buckets.py``. The classes are in ``compat``.
 """
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # imported when first used
+if TYPE_CHECKING:  # imported on first use
     from ...compat.ddp import DistributedDataParallel
     from ...compat.one_device import DataParallel, data_parallel, gather, parallel_apply, replicate, scatter
 

@@ -1,8 +1,8 @@
-"""Gradients packed into flat arrays (buckets), which are reduced while the backward pass computes the others.
+"""Gradients packed into flat arrays (buckets), each reduced while the backward pass computes the next ones.
 
-Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training": many small reductions cost
-latency, and a single large one could begin only after the last gradient. Buckets are in reverse parameter order,
-roughly the order in which gradients arrive, and all ranks reduce them in this order.
+Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training": many small reductions add
+latency, while a single large one could only begin after the last gradient. Buckets are in reverse parameter order,
+which is roughly the order in which gradients arrive. All ranks reduce them in this order.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MiB = 2**20
 
 
 class GradBucket:
-    """The gradients of the parameters ``numbers``, of one dtype on one device: ``flat`` contains them all, ``views``
-    has each in its parameter's shape. Communication hooks receive it."""
+    """The gradients of the parameters ``numbers``, of one dtype on one device. ``flat`` contains them all; ``views``
+    are in the parameter shapes. Communication hooks receive a bucket."""
 
     def __init__(self, place: int, count: int, numbers: list[int], parameters: Sequence[Tensor]) -> None:
         self._place, self._count, self.numbers = place, count, numbers
@@ -38,7 +38,7 @@ class GradBucket:
         self.work: Work | None = None
 
     def index(self) -> int:
-        """The number of this bucket; 0 is reduced first."""
+        """The number of this bucket. Bucket 0 is reduced first."""
         return self._place
 
     def is_last(self) -> bool:
@@ -54,7 +54,7 @@ class GradBucket:
         self.flat.array[...] = buffer.array.reshape(-1)
 
     def gradients(self) -> list[Tensor]:
-        """Each gradient, in its parameter's shape: views of the buffer."""
+        """The gradients in the parameter shapes, as views of the buffer."""
         return [wrap(view) for view in self.views]
 
     def parameters(self) -> list[Tensor]:
@@ -63,7 +63,7 @@ class GradBucket:
 
 
 class Buckets:
-    """The buckets of all parameters, in the model's order, which a group of ranks reduces. ``first_bytes``: the size of
+    """The buckets of all parameters, in model order, to be reduced by a group of ranks. ``first_bytes``: the size of
     the first bucket, small so that its reduction begins early. ``most_bytes``: the size of the others."""
 
     def __init__(
@@ -78,7 +78,7 @@ class Buckets:
 
     def _make(self) -> None:
         first_bytes, most_bytes = self._sizes
-        shares: list[list[int]] = []  # the numbers of the parameters of each bucket, in the order of the reductions
+        shares: list[list[int]] = []  # the parameter numbers in each bucket, in reduction order
         open_ones: dict[Any, list[int]] = {}
         limits: dict[Any, float] = {}
         for number in reversed(range(len(self.parameters))):
@@ -96,7 +96,7 @@ class Buckets:
         self._places = {number: (bucket, i) for number, bucket, i in places}
 
     def begin(self) -> None:
-        """Begin without gradients. Rebuild the buckets if parameters were moved or converted meanwhile."""
+        """Clear the gradients. Rebuild the buckets if parameters have been moved or converted."""
         for number, parameter in enumerate(self.parameters):
             kinds = [(x.dtype, x.shape, of(x).device_of(x)) for x in (self.view(number), parameter.array)]
             if kinds[0] != kinds[1]:
@@ -119,7 +119,7 @@ class Buckets:
             self._written.add(number)
 
     def complete(self, number: int, factor: float = 1.0) -> None:
-        """Mark a parameter's gradient as complete, zero if nothing was added. Multiply it, and reduce full buckets."""
+        """Mark a gradient as complete (zero if none was added), multiply it by ``factor``, and reduce full buckets."""
         bucket, place = self._places[number]
         if number not in self._written:
             bucket.views[place][...] = 0
@@ -138,7 +138,7 @@ class Buckets:
                 bucket.work = None
 
     def wait(self) -> None:
-        """Wait until all buckets are reduced. All parameters must be complete."""
+        """Wait until all buckets are reduced. All gradients must be complete."""
         for bucket in self.buckets:
             if bucket.work is not None:
                 bucket.work.wait()

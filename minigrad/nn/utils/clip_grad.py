@@ -38,7 +38,7 @@ def _gradients(parameters: Tensors) -> list[Tensor]:
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Flag = None
 ) -> Tensor:
-    """The joint norm of all tensors. With ``error_if_nonfinite``, raises RuntimeError if it is not finite."""
+    """The joint norm of all tensors. With ``error_if_nonfinite``, raises RuntimeError if the norm is not finite."""
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not listed:
         return zeros(())
@@ -74,19 +74,19 @@ def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Tens
 
 
 def scale_(tensors: list[Tensor], factor: float | Array) -> None:
-    """Multiply all tensors, in place, by a number or by a 0-D array on their device."""
+    """Multiply all tensors in place by a number or a 0-D array on their device."""
     kernel, many = _together(tensors)
     if kernel:
         kernel.scale(many, factor)
     for t in tensors:
         note_change(t._changes, "mul_", "scale_()")
         if not kernel:
-            array = t.array  # much faster than the tensor, if it is small
+            array = t.array  # for small tensors, much faster than using the tensor
             array *= factor
 
 
 def _together(tensors: list[Tensor]) -> tuple[Any, Any]:
-    """The kernel for many arrays, and its argument; None for both if no kernel takes all the arrays."""
+    """The multi-array kernel and its argument; None for both if no kernel accepts all the arrays."""
     kernels: Any = of(tensors[0].array).kernels("clip_grad_norm") if tensors else ()
     many = kernels[0].Many([(t.array,) for t in tensors]) if kernels else None
     return (kernels[0], many) if many is not None and all(many.fits) else (None, None)
@@ -96,13 +96,13 @@ def _together(tensors: list[Tensor]) -> tuple[Any, Any]:
 def clip_grad_norm_(
     parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Flag = None
 ) -> Tensor:
-    """Scale all gradients, in place, so that their joint norm is at most ``max_norm`` (Pascanu et al. 2013).
+    """Scale all gradients in place so that their joint norm is at most ``max_norm`` (Pascanu et al. 2013).
 
     Args:
         parameters: the tensors whose gradients to scale. norm_type: the order; inf for the largest absolute value.
         foreach: ignored.
 
-    Returns the norm before clipping, a 0-D tensor. Raises RuntimeError if ``error_if_nonfinite`` and it is not finite.
+    Returns the norm before clipping, a 0-D tensor. With ``error_if_nonfinite``, raises RuntimeError if not finite.
 
     >>> w = mg.ones(4, requires_grad=True)
     >>> (10 * w).sum().backward()

@@ -1,7 +1,7 @@
-"""Sequences of different lengths in one tensor: padded to one length, or packed without padding.
+"""Sequences of different lengths in one tensor, padded to a common length or packed without padding.
 
-A packed sequence contains the first elements of all sequences, then all second elements, and so on; the sequences are
-sorted by length, the longest first. One index converts each form to the other.
+A packed sequence contains the first elements of all sequences, then all second elements, and so on. The sequences are
+sorted by length, longest first. A single index converts either form to the other.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class PackedSequence_(NamedTuple):
 
 
 class PackedSequence(PackedSequence_):
-    """Sequences without padding, in the order of the steps. ``pack_padded_sequence`` and ``pack_sequence`` return it.
+    """Sequences without padding, in step order, as returned by ``pack_padded_sequence`` and ``pack_sequence``.
 
     Attributes:
-        data: (N, ...), N being the sum of all lengths. batch_sizes: int64 (T), on the CPU: sequence counts per step.
-        sorted_indices, unsorted_indices: the order of the batch by length, and its inverse; None if it was sorted.
+        data: (N, ...), where N is the sum of all lengths. batch_sizes: the sequences per step, int64 (T), on the CPU.
+        sorted_indices, unsorted_indices: the batch order by length, and its inverse; None if already sorted.
     """
 
     __slots__ = ()
@@ -67,15 +67,15 @@ class PackedSequence(PackedSequence_):
         return self.data.is_cuda
 
     def is_pinned(self) -> bool:
-        """False: minigrad has no pinned memory."""
+        """False, as minigrad does not use pinned memory."""
         return False
 
     def pin_memory(self) -> PackedSequence:
-        """Return self: minigrad has no pinned memory."""
+        """Return self, as minigrad does not use pinned memory."""
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Convert or move the data, like ``Tensor.to``; ``batch_sizes`` stay on the CPU."""
+        """Convert or move the data like ``Tensor.to``; ``batch_sizes`` stays on the CPU."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -104,9 +104,9 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Remove the padding: input (T, B, ...), or (B, T, ...) -> data (sum of lengths, ...). ``lengths``: B
-    integers, a list or a tensor on the CPU. ``enforce_sorted``: require the sequences longest first; if
-    False, sort them. Raises RuntimeError: lengths are not sorted, not positive, longer than T, or not B in number."""
+    """Remove the padding: input (T, B, ...), or (B, T, ...) -> data (sum of lengths, ...). ``lengths``: B integers, a
+    list or a tensor on the CPU. ``enforce_sorted``: require the sequences to be sorted, longest first; if False, sort
+    them. Raises RuntimeError if lengths are not sorted or positive, exceed T, or are not B in number."""
     if input.ndim < 2:
         raise IndexError(f"pack_padded_sequence: expected (T, B, ...) or (B, T, ...), but got {tuple(input.shape)}")
     time, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
@@ -144,7 +144,7 @@ def _rows(step: Array, sequence: Array, time: int, batch: int, batch_first: bool
 
 
 def _padded(data: Tensor, index: Any, time: int, batch: int, batch_first: bool, value: Any) -> Tensor:
-    """Rows (N, ...) at their indices in a tensor (T, B, ...), or (B, T, ...), filled with ``value`` elsewhere."""
+    """Put rows (N, ...) at indices in a tensor (T, B, ...), or (B, T, ...), filled with ``value`` elsewhere."""
     rows = full((time * batch, *data.shape[1:]), value, dtype=data.dtype, device=data.device)
     rows[index] = data
     return rows.reshape(*((batch, time) if batch_first else (time, batch)), *data.shape[1:])
@@ -153,9 +153,9 @@ def _padded(data: Tensor, index: Any, time: int, batch: int, batch_first: bool, 
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The inverse of ``pack_padded_sequence``; the batch gets back its old order. ``total_length``: pad to this length
-    instead of the longest one. Returns (T, B, ...), or (B, T, ...), and the lengths, int64 (B) on the CPU.
-    Raises ValueError: ``total_length`` is shorter than the longest sequence."""
+    """The inverse of ``pack_padded_sequence``, which restores the batch order. ``total_length``: pad to this length
+    instead of the longest length. Returns (T, B, ...), or (B, T, ...), and the lengths, int64 (B) on the CPU. Raises
+    ValueError if ``total_length`` is shorter than the longest sequence."""
     sizes = sequence.batch_sizes.numpy()
     longest, batch = len(sizes), int(sizes[0])
     if total_length is not None and total_length < longest:
@@ -171,8 +171,8 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Tensors (L, ...) of different L as one (T, B, ...), or (B, T, ...), T being the largest L. Raises RuntimeError:
-    the side is unknown, there are no sequences, or axes after the first differ.
+    """Pad tensors (L, ...) of different L to one tensor (T, B, ...), or (B, T, ...), where T is the largest L. Raises
+    RuntimeError if the side is unknown, there are no sequences, or axes after the first differ.
 
     >>> nn.utils.rnn.pad_sequence([mg.tensor([1, 2, 3]), mg.tensor([4])], batch_first=True)
     tensor([[1, 2, 3],
@@ -204,7 +204,7 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = F
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Tensors (L, ...) of different L as a PackedSequence; see ``pack_padded_sequence``."""
+    """Pack tensors (L, ...) of different L into a PackedSequence; see ``pack_padded_sequence``."""
     lengths = [len(s) for s in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 

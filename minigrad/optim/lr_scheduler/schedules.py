@@ -26,18 +26,18 @@ _OTHER_LENGTH = (
 
 
 class LRScheduler:
-    """Changes the groups' "lr" at each ``step()``. A subclass defines ``get_lr()``, one rate per group, and
-    optionally ``_get_closed_form_lr()``, which ``step(epoch)`` calls instead.
+    """Changes the groups' "lr" at each ``step()``. A subclass defines ``get_lr()``, which returns one rate per group,
+    and optionally ``_get_closed_form_lr()``, which ``step(epoch)`` calls instead.
 
     Args:
         optimizer: the optimiser whose groups' "lr" changes.
-        last_epoch: e at the last call, -1 to start; otherwise the groups must have an "initial_lr".
-        verbose: ignored; older programs pass it.
+        last_epoch: e at the last call, or -1 to start. Otherwise, the groups must have an "initial_lr".
+        verbose: ignored, but older programs pass it.
 
-    Attributes: ``base_lrs``, lr₀ of each group, and ``last_epoch``, e. Raises TypeError: not an Optimizer;
-    KeyError: a group without "initial_lr"."""
+    Attributes: ``base_lrs``, lr₀ of each group, and ``last_epoch``, e. Raises TypeError if not given an Optimizer;
+    KeyError if a group lacks "initial_lr"."""
 
-    _functions: ClassVar[tuple[str, ...]] = ()  # attributes that hold a function, a list of functions, or None
+    _functions: ClassVar[tuple[str, ...]] = ()  # attributes that are functions, lists of functions, or None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -70,7 +70,7 @@ class LRScheduler:
         return list(self._last_lr)
 
     def step(self, epoch: int | None = None) -> None:
-        """Advance to the next e (or to ``epoch``, by the closed form), and set the rates."""
+        """Advance to the next e (or to ``epoch``, using the closed form) and set the rates."""
         if self._step_count == 1 and not self.optimizer.__dict__.get("_opt_called", True):
             warn(f"{_EARLY}. Call them the other way round")
         self._step_count += 1
@@ -92,7 +92,7 @@ class LRScheduler:
         self._last_lr: list[Any] = [snapshot(group["lr"]) for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """All state needed to resume, except the optimiser; callable objects are saved as their attributes."""
+        """All state needed to resume, except the optimiser. Callable objects are saved as their attributes."""
         state = {k: v for k, v in self.__dict__.items() if k != "optimizer"}
         for name in self._functions:
             value = state[name]
@@ -100,7 +100,7 @@ class LRScheduler:
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Resume from another schedule's state. Functions stay, and callable objects receive their saved attributes."""
+        """Resume from a saved state. Functions are kept, and callable objects receive their saved attributes."""
         state = dict(state_dict)
         for name in self._functions:
             value, saved = getattr(self, name), state.pop(name, None)
@@ -115,18 +115,18 @@ border_methods(LRScheduler, "__init__", "step", "load_state_dict")
 
 
 class GroupScheduler(LRScheduler):
-    """A schedule with a formula: a subclass defines ``_rate(i, lr)``, or ``_closed_form(i, base)``, or both."""
+    """A schedule with a formula. Subclasses define ``_rate(i, lr)``, ``_closed_form(i, base)`` or both."""
 
     def _rate(self, i: int, lr: float) -> float:
         """The rate of group ``i`` at e = ``last_epoch``; ``lr`` is the rate at e - 1."""
         return self._closed_form(i, float(self.base_lrs[i]))
 
     def _closed_form(self, i: int, base: float) -> float:
-        """The rate of group ``i`` at e = ``last_epoch``, computed only from lr₀."""
+        """The rate of group ``i`` at e = ``last_epoch``, computed from lr₀ only."""
         return self._rate(i, float(self.optimizer.param_groups[i]["lr"]))
 
     def get_lr(self) -> list[Any]:
-        """The rate of each group at e = ``last_epoch``, for ``step``; ``get_last_lr`` returns the current ones."""
+        """The rate of each group at e = ``last_epoch``, for ``step``; ``get_last_lr`` returns the current rates."""
         if not self._get_lr_called_within_step:
             warn(_LAST)
         return [self._rate(i, float(group["lr"])) for i, group in enumerate(self.optimizer.param_groups)]
@@ -136,16 +136,16 @@ class GroupScheduler(LRScheduler):
 
 
 class FactorScheduler(GroupScheduler):
-    """floor + (lr₀ - floor) · f(e). Each step multiplies the current rate, minus the floor, by f(e) / f(e - 1), so that
+    """floor + (lr₀ - floor) · f(e). Each step multiplies the current rate, minus the floor, by f(e) / f(e - 1), so
     several schedules can act on one optimiser. A subclass defines ``_factor``."""
 
-    _resumes = False  # whether to multiply the rate immediately on starting at ``last_epoch``, as in PyTorch
+    _resumes = False  # whether to multiply the rate immediately when starting at ``last_epoch``, as in PyTorch
 
     def _factor(self, e: int) -> float:
         raise NotImplementedError
 
     def _ratio(self, e: int) -> float:
-        """f(e) / f(e - 1), rounded as in PyTorch. Raises ZeroDivisionError: f(e - 1) is 0."""
+        """f(e) / f(e - 1), rounded as in PyTorch. Raises ZeroDivisionError if f(e - 1) is 0."""
         return self._factor(e) / self._factor(e - 1)
 
     def _floor(self, i: int) -> float:
@@ -157,7 +157,7 @@ class FactorScheduler(GroupScheduler):
             return lr
         try:
             ratio = self._ratio(e) if e > 0 else self._factor(0)
-        except ZeroDivisionError:  # the current rate does not determine lr₀
+        except ZeroDivisionError:  # lr₀ cannot be derived from the current rate
             return self._closed_form(i, float(self.base_lrs[i]))
         return ratio * (lr - floor) + floor
 
@@ -167,12 +167,12 @@ class FactorScheduler(GroupScheduler):
 
 
 def snapshot(value: Any) -> Any:
-    """A copy that later changes to the group do not affect: a rate may be a tensor."""
+    """A copy that is unaffected by later changes to the group, as a rate may be a tensor."""
     return value.detach().clone() if isinstance(value, Tensor) else value
 
 
 def put(group: Group, name: str, value: Any) -> None:
-    """Set an option of a group; a tensor is filled in place."""
+    """Set a group option. A tensor is filled in place."""
     if isinstance(group[name], Tensor):
         group[name].detach().fill_(float(value))
     else:
@@ -180,7 +180,7 @@ def put(group: Group, name: str, value: Any) -> None:
 
 
 def for_each_group(name: str, optimizer: Optimizer, value: Any, refusal: str = _OTHER_LENGTH) -> list[Any]:
-    """A value for each group, given one for all or a list. Raises ValueError: the list has the wrong length."""
+    """One value per group, from a single value or a list. Raises ValueError if the list has the wrong length."""
     count = len(optimizer.param_groups)
     values = list(value) if isinstance(value, (list, tuple)) else [value] * count
     if len(values) != count:
@@ -189,7 +189,7 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any, refusal: str = _
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """Raises TypeError: this is not an Optimizer."""
+    """Raise TypeError for anything except an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
@@ -247,12 +247,12 @@ class ConstantLR(FactorScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _factor(self, e: int) -> float:
-        return 1.0 if e >= self.total_iters > 0 else self.factor  # total_iters = 0 keeps the factor, as in PyTorch
+        return 1.0 if e >= self.total_iters > 0 else self.factor  # as in PyTorch, total_iters = 0 keeps the factor
 
 
 class LinearLR(FactorScheduler):
-    """lr₀ · (start + (end - start) · min(e, total_iters) / total_iters), the factors being the arguments. Raises
-    ValueError: start_factor outside (0, 1], end_factor outside [0, 1]."""
+    """lr₀ · (start + (end - start) · min(e, total_iters) / total_iters), where start and end are the factors. Raises
+    ValueError if start_factor is outside (0, 1] or end_factor outside [0, 1]."""
 
     def __init__(
         self,
@@ -328,8 +328,8 @@ class CosineAnnealingLR(FactorScheduler):
 
 
 class CosineAnnealingWarmRestarts(GroupScheduler):
-    """Half a cosine from lr₀ down to eta_min in T_0 epochs, then again from lr₀, each cycle T_mult times as long.
-    ``step(epoch)`` takes fractions, such as ``epoch + i / batches``. T_0 and T_mult are positive ints."""
+    """Half a cosine from lr₀ down to eta_min in T_0 epochs, then again from lr₀, each cycle T_mult times as long as the
+    last. ``step(epoch)`` accepts fractions, such as ``epoch + i / batches``. T_0 and T_mult are positive ints."""
 
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
@@ -369,8 +369,8 @@ class CosineAnnealingWarmRestarts(GroupScheduler):
 
 
 class NoamLR(GroupScheduler):
-    """lr₀ · d_model^-½ · min(s^-½, s · warmup_steps^-³⁄²), s = e + 1 (Vaswani et al. 2017, equation 3): it rises over
-    ``warmup_steps`` steps, to (d_model · warmup_steps)^-½ with the paper's lr₀ = 1, and then falls as 1 / √s."""
+    """lr₀ · d_model^-½ · min(s^-½, s · warmup_steps^-³⁄²), s = e + 1 (Vaswani et al. 2017, equation 3). The rate rises
+    over ``warmup_steps`` steps, to (d_model · warmup_steps)^-½ with the paper's lr₀ = 1, then falls as 1 / √s."""
 
     def __init__(self, optimizer: Optimizer, d_model: int, warmup_steps: int = 4000, last_epoch: int = -1) -> None:
         if d_model <= 0 or warmup_steps <= 0:
@@ -385,7 +385,7 @@ class NoamLR(GroupScheduler):
 
 
 class InverseSquareRootLR(GroupScheduler):
-    """lr₀ · min(s / warmup_steps, √(warmup_steps / s)), s = e + 1: it rises to lr₀ and then falls."""
+    """lr₀ · min(s / warmup_steps, √(warmup_steps / s)), s = e + 1. The rate rises to lr₀ and then falls."""
 
     def __init__(self, optimizer: Optimizer, warmup_steps: int = 4000, last_epoch: int = -1) -> None:
         if warmup_steps <= 0:
@@ -411,7 +411,7 @@ class _ByFunction(GroupScheduler):
 
 
 class LambdaLR(_ByFunction):
-    """lr₀ · f(e), f being ``lr_lambda`` (a function, or a list with one for each group).
+    """lr₀ · f(e), where f is ``lr_lambda`` (a function, or a list of one per group).
 
     >>> sgd = mg.optim.SGD([mg.ones(1, requires_grad=True)], lr=1.0)
     >>> schedule = mg.optim.lr_scheduler.LambdaLR(sgd, lambda epoch: 0.5**epoch)
@@ -425,7 +425,7 @@ class LambdaLR(_ByFunction):
 
 
 class MultiplicativeLR(_ByFunction):
-    """The current rate times f(e), f being ``lr_lambda`` (a function, or a list with one for each group)."""
+    """The current rate times f(e), where f is ``lr_lambda`` (a function, or a list of one per group)."""
 
     def _rate(self, i: int, lr: float) -> float:
         return lr if self._is_initial else lr * self.lr_lambdas[i](self.last_epoch)
@@ -435,13 +435,13 @@ class ReduceLROnPlateau(LRScheduler):
     """Multiplies the rate by ``factor``, below 1, when a metric has not improved for more than ``patience`` calls.
 
     Args:
-        mode: which direction is better, "min" or "max".
-        threshold, threshold_mode: better means by more than this fraction of the best ("rel") or this much ("abs").
-        cooldown: how many calls to ignore after a change. min_lr: a lower bound, one for all groups or one per group.
+        mode: "min" if lower is better, "max" if higher is better.
+        threshold, threshold_mode: the least improvement, as a fraction of the best ("rel") or absolute ("abs").
+        cooldown: how many calls to ignore after a change. min_lr: a lower bound for all groups, or one per group.
         eps: the smallest change.
 
-    Raises ValueError: factor not below 1, an unknown mode, or the wrong number of lower bounds; TypeError: not an
-    Optimizer."""
+    Raises ValueError for a factor of 1 or more, an unknown mode, or the wrong number of lower bounds; TypeError if not
+    given an Optimizer."""
 
     def __init__(
         self,
@@ -484,7 +484,7 @@ class ReduceLROnPlateau(LRScheduler):
         return a * sign > best * sign + margin if math.isfinite(best) else a * sign > best * sign
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Record a new value of the metric, and reduce the rate if necessary."""
+        """Record a new metric value, and reduce the rate if necessary."""
         current = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         better = self.is_better(current, self.best)
@@ -507,7 +507,7 @@ class ReduceLROnPlateau(LRScheduler):
 
 
 class _Combined(LRScheduler):
-    """A schedule that runs others on one optimiser, without a metric; its state dict includes theirs."""
+    """The base of schedules that run others, without a metric, on one optimiser. The state dict includes theirs."""
 
     _schedulers: list[Any]
 
@@ -527,7 +527,7 @@ class _Combined(LRScheduler):
         self._schedulers, self.optimizer = list(schedulers), optimizer
 
     def state_dict(self) -> dict[str, Any]:
-        """See ``LRScheduler``; "_schedulers" contains the state dicts of the inner schedules."""
+        """See ``LRScheduler``. "_schedulers" contains the state dicts of the inner schedules."""
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -537,8 +537,8 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """Runs schedules of ``optimizer`` one after another: at e = milestones[i] schedule i + 1 begins, with its own e =
-    0. There is one fewer milestone than schedules."""
+    """Runs schedules of ``optimizer`` one after another. At e = milestones[i], schedule i + 1 begins with its own e =
+    0. There is one milestone fewer than there are schedules."""
 
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1
@@ -549,7 +549,7 @@ class SequentialLR(_Combined):
             numbers = f"{len(schedulers)} and the number of milestones to be equal to {len(milestones)}"
             raise ValueError(f"Sequential Schedulers expects {expected}, but got number of schedulers {numbers}")
         self._milestones, self.last_epoch = list(milestones), last_epoch + 1
-        for group in optimizer.param_groups:  # back to the rate before the first steps of the schedules
+        for group in optimizer.param_groups:  # restore the rate from before the schedules' first steps
             put(group, "lr", snapshot(group["initial_lr"]))
         for scheduler in self._schedulers:
             _step_back(scheduler)
@@ -557,7 +557,7 @@ class SequentialLR(_Combined):
         self._last_lr = self._schedulers[0].get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
-        """Step the active schedule; a new one begins with its own e = 0."""
+        """Step the active schedule. A newly active schedule begins with its own e = 0."""
         self.last_epoch += 1
         turn = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[turn]
@@ -570,7 +570,7 @@ class SequentialLR(_Combined):
 
 
 class ChainedScheduler(_Combined):
-    """Steps all schedules at each call. They share one ``optimizer``, by default the first one's."""
+    """Steps all schedules at each call. They share one ``optimizer``, by default that of the first schedule."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         self._take("ChainedScheduler", optimizer, schedulers)
@@ -583,7 +583,7 @@ class ChainedScheduler(_Combined):
 
 
 def _step_back(scheduler: Any) -> None:
-    """Undo the first step; in a combined schedule, only the inner schedules' first step, as in PyTorch."""
+    """Undo the first step. In a combined schedule, undo only the inner schedules' first steps, as in PyTorch."""
     if not isinstance(scheduler, _Combined):
         scheduler.last_epoch -= 1
         return

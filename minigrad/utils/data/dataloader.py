@@ -1,4 +1,4 @@
-"""DataLoader: batches of a dataset, fetched by this process or by workers."""
+"""DataLoader: dataset batches fetched by this process or by workers."""
 
 from __future__ import annotations
 
@@ -37,53 +37,53 @@ else:
 _collate_fn_t = Callable[[list[Any]], Any]  # PyTorch's name
 T_co = TypeVar("T_co", covariant=True)
 _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
-_PATIENCE = 5.0  # seconds that a worker has to finish before it is killed
+_PATIENCE = 5.0  # seconds that a worker has to finish before being killed
 
 
 class Examples(Protocol[T_co]):
-    """Anything with examples by index, such as a list."""
+    """Anything whose examples can be indexed, such as a list."""
 
     def __getitem__(self, index: int, /) -> T_co: ...
 
 
 class _DatasetKind:
-    """How to get examples, by index or by iteration, in PyTorch's numbers."""
+    """How to get examples, by index or by iteration, with PyTorch's numbers."""
 
     Map, Iterable = 0, 1
 
 
 class DataLoader(Generic[T_co, Batch_co]):
-    """Batches of a dataset; each ``for`` begins a new pass. The same seed yields the same batches as in PyTorch.
+    """Batches of a dataset. Each ``for`` begins a new pass. The same seed yields the same batches as in PyTorch.
 
     Args:
         dataset: a Dataset, anything with ``__getitem__`` and ``__len__``, or an IterableDataset.
-        batch_size: examples in a batch; None yields single examples. shuffle: a new random order in each pass.
-        sampler: yields the indices of examples instead.
-        batch_sampler: yields lists of indices; excludes batch_size, shuffle, sampler and drop_last.
-        num_workers: number of worker processes; 0 fetches in this process.
-        collate_fn: makes a batch from a list of examples; by default ``default_collate``, or
-            ``default_convert`` for single examples.
-        pin_memory, pin_memory_device: ignored: minigrad has no pinned memory.
-        drop_last: leave out a shorter last batch. timeout: seconds to wait for a worker's batch; 0 for no limit.
+        batch_size: examples in a batch; None yields single examples. shuffle: use a new random order in each pass.
+        sampler: yields example indices instead.
+        batch_sampler: yields lists of indices; not with batch_size, shuffle, sampler or drop_last.
+        num_workers: the number of worker processes; 0 means this process fetches.
+        collate_fn: makes a batch from a list of examples. The default is ``default_collate``, or ``default_convert``
+            for single examples.
+        pin_memory, pin_memory_device: ignored, as minigrad does not use pinned memory.
+        drop_last: omit a shorter last batch. timeout: seconds to wait for a worker's batch; 0 means no limit.
         worker_init_fn: called with the worker's number when it starts.
-        multiprocessing_context: "fork", "spawn", "forkserver" or a context; by default the method of
+        multiprocessing_context: "fork", "spawn", "forkserver" or a context. The default is set by
             ``multiprocessing.set_start_method``, else fork on Linux.
-        generator: source of the order and the workers' seeds; None for the default generator.
-        prefetch_factor: batches that each worker fetches ahead, 2 if None.
-        persistent_workers: keep workers for the next pass. in_order: the sampler's order, else the order of arrival.
+        generator: the source of the order and the worker seeds; None means the default generator.
+        prefetch_factor: how many batches each worker fetches ahead, 2 if None.
+        persistent_workers: keep workers for the next pass. in_order: keep sampler order, not arrival order.
 
-    For type checkers it is a ``DataLoader[Example, Batch]``, where Batch is the type that ``collate_fn`` returns;
-    ``DataLoader[Example]`` leaves it open.
+    For type checkers, it is a ``DataLoader[Example, Batch]``, where ``collate_fn`` returns a Batch.
+    ``DataLoader[Example]`` leaves the batch type open.
 
-    Raises ValueError: mutually exclusive arguments. While iterating: RuntimeError if a worker died or exceeded
-    ``timeout``; a dataset's error in a worker, with its traceback in the message.
+    Raises ValueError for mutually exclusive arguments. While iterating, raises RuntimeError if a worker died or
+    exceeded ``timeout``, and re-raises dataset errors from workers, with the traceback in the message.
 
     >>> data = mg.utils.data.TensorDataset(mg.arange(5))
     >>> [batch.tolist() for (batch,) in mg.utils.data.DataLoader(data, batch_size=2)]
     [[0, 1], [2, 3], [4]]
     """
 
-    dataset: Any  # Any, so that type checkers accept its len()
+    dataset: Any  # Any, so that type checkers accept len(dataset)
     _iterator: _BaseDataLoaderIter | None = None
     _initialized = False
 
@@ -147,7 +147,7 @@ class DataLoader(Generic[T_co, Batch_co]):
         self._initialized = True
 
     def __class_getitem__(cls, types: Any) -> GenericAlias:
-        return GenericAlias(cls, types)  # with or without the type of batches
+        return GenericAlias(cls, types)  # with or without the batch type
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._initialized and name in _FIXED:
@@ -190,11 +190,11 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
 def _fetcher(
     iterable: bool, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool, dataset: Any
 ) -> Callable[[Any], Any]:
-    """A function from an index to the example or, if ``batched``, from a list of indices to the batch. For an iterable
-    it returns the next examples, as many as there are indices, and raises StopIteration at the end."""
+    """A function from an index to an example or, if ``batched``, from a list of indices to a batch. For an iterable, it
+    returns the next examples, as many as there are indices, and raises StopIteration at the end."""
     if not iterable:
         return lambda index: collate_fn(examples_of(dataset, index) if batched else dataset[index])
-    # a generator: islice calls ``iter``, which would restart a dataset that is its own iterator
+    # not islice, which calls ``iter`` and so would restart a dataset that is its own iterator
     examples = (example for example in dataset)
 
     def fetch(index: Any) -> Any:
@@ -209,7 +209,7 @@ def _fetcher(
 
 
 class _BaseDataLoaderIter:
-    """One pass over the batches. It draws the workers' seed at the start, and the order's seed with the first index."""
+    """One pass over the batches. It draws the worker seed at the start, and the order's seed at the first index."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader, self._index_sampler = loader, loader._index_sampler
@@ -263,18 +263,18 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """Sends each worker some indices in advance, and one more for each batch that it returns."""
+    """Sends each worker some indices in advance, and more for each batch that it returns."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._epoch = -1
         self._workers: list[Worker] = []
-        self._turns: deque[Worker] = deque()  # the worker of each open task, in the order of tasks
+        self._turns: deque[Worker] = deque()  # the worker of each open task, in task order
         super().__init__(loader)
         context = loader.multiprocessing_context
-        if context is None:  # unless set otherwise, fork on Linux, which is fast and takes any dataset
+        if context is None:  # unless set otherwise, fork on Linux, which is fast and supports any dataset
             keeps_default = sys.platform != "linux" or multiprocessing.get_start_method(allow_none=True)
             context = multiprocessing.get_context(None if keeps_default else "fork")
-        self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # also at exit
+        self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # runs at exit too
         for i in range(loader.num_workers):
             info = WorkerInfo(i, loader.num_workers, self._base_seed + i, loader.dataset)
             loop = partial(task_loop, info, self._base_seed, self._fetcher, self._iterable, loader.worker_init_fn)
@@ -283,7 +283,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _reset(self) -> None:
         super()._reset()
-        self._epoch += 1  # discards answers of an unfinished pass
+        self._epoch += 1  # discards answers from an unfinished pass
         self._turns.clear()
         self._prefetch()
 
@@ -312,9 +312,9 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         raise StopIteration
 
     def _receive(self) -> tuple[Worker, Any]:
-        """The next answer of this pass: from the next worker in turn, or from any that is ready."""
+        """The next answer of this pass, from the next worker in turn, or from any worker that is ready."""
         due = [self._turns[0]] if self._loader.in_order else list(dict.fromkeys(self._turns))
-        handles: dict[Any, Worker] = {worker.connection: worker for worker in due}  # first: answers before deaths
+        handles: dict[Any, Worker] = {worker.connection: worker for worker in due}  # first: answers precede deaths
         handles |= {worker.process.sentinel: worker for worker in self._workers}
         deadline = time.monotonic() + self._loader.timeout if self._loader.timeout else None
         while True:
@@ -327,7 +327,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 raise self._died(worker)
             try:
                 message = worker.connection.recv_bytes()
-            except (EOFError, OSError):  # OSError: in the middle of a message
+            except (EOFError, OSError):  # OSError: while in the middle of a message
                 raise self._died(worker) from None
             epoch, answer = pickle.loads(message)
             if epoch == self._epoch:
@@ -342,7 +342,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         if code is None:
             how, words = "its pipe is closed", "has closed its pipe"
         elif code < 0:
-            names = {each.value: each.name for each in signal.Signals}  # some numbers have no name
+            names = {each.value: each.name for each in signal.Signals}  # not all numbers have names
             how, words = f"killed by signal {-code}", f"was killed by {names.get(-code, f'signal {-code}')}"
         else:
             how, words = f"exit code {code}", f"ended with exit code {code}"
@@ -351,7 +351,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
 
 def _stop(workers: list[Worker], owner: int) -> None:
-    """End workers: a closed pipe ends them immediately unless they are fetching. Kill workers that take too long."""
+    """End workers by closing their pipes, which idle workers notice immediately. Kill slow workers."""
     if os.getpid() != owner:  # a forked child only drops its copy
         return
     for worker in workers:

@@ -23,7 +23,7 @@ T_co = TypeVar("T_co", covariant=True)
 class Dataset(Generic[T_co]):
     """Examples by index. Subclasses define ``__getitem__`` and, for samplers, ``__len__``.
 
-    A dataset that can fetch many examples together faster may define ``__getitems__(list of indices)``.
+    A dataset that can fetch several examples at once more quickly may define ``__getitems__(list of indices)``.
 
     >>> class Squares(mg.utils.data.Dataset):
     ...     def __len__(self):
@@ -43,7 +43,7 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """Examples from ``__iter__``. Each worker has a copy, and can use ``get_worker_info()`` to yield only its part."""
+    """Examples from ``__iter__``. Each worker has a copy, which can yield only its part using ``get_worker_info()``."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[T_co]: ...
@@ -53,7 +53,7 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Example i is the tuple of every tensor's row i. Raises AssertionError unless all have the same number of rows.
+    """Tensors whose i-th rows form example i. Raises AssertionError unless all have the same number of rows.
 
     >>> mg.utils.data.TensorDataset(mg.arange(3), mg.ones(3))[1]
     (tensor(1), tensor(1.))
@@ -73,8 +73,8 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Example i is the tuple of every dataset's example i, or a dict if the datasets are passed by name. Raises
-    ValueError for no dataset, different lengths, or some datasets by position and some by name."""
+    """Datasets whose i-th examples form a tuple, or a dict if they are passed by name. Raises ValueError if there are
+    no datasets, lengths differ, or only some datasets are passed by name."""
 
     datasets: tuple[Any, ...] | dict[str, Any]
 
@@ -129,7 +129,7 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset[T_co]):
-    """Chained IterableDatasets. Raises AssertionError when it reaches a dataset of another kind."""
+    """Chained IterableDatasets. Raises AssertionError on reaching a dataset of another kind."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ class ChainDataset(IterableDataset[T_co]):
 
 
 class Subset(Dataset[T_co]):
-    """Some examples of a dataset, given by ``indices``, in their order."""
+    """The examples of a dataset at ``indices``, in this order."""
 
     def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
         self.dataset = dataset
@@ -165,7 +165,7 @@ class Subset(Dataset[T_co]):
 
 
 def examples_of(dataset: Any, indices: Sequence[Any]) -> Any:
-    """Several examples, all together if the dataset can, else one by one."""
+    """Several examples, fetched all at once if the dataset supports it, else one by one."""
     at_once = getattr(dataset, "__getitems__", None)
     return at_once(indices) if at_once else [dataset[i] for i in indices]
 
@@ -174,7 +174,7 @@ def random_split(
     dataset: Dataset[T], lengths: Sequence[int | float], generator: Generator | None = default_generator
 ) -> list[Subset[T]]:
     """Split a dataset at random. The same seed yields the same parts as in PyTorch. ``lengths`` are numbers of examples
-    that add up to the dataset's length; or fractions that sum to 1, where each of the first parts gets one of the
+    that add up to the dataset's length, or fractions that add up to 1; each of the first parts then gets one of the
     remaining examples. Raises ValueError for other lengths."""
     size = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:  # fractions

@@ -1,6 +1,6 @@
-"""Samplers: the order of examples. The same seed yields the same order as in PyTorch.
+"""Samplers, which determine the order of examples. The same seed yields the same order as in PyTorch.
 
-Like PyTorch's, each sampler draws random numbers at the first index, not when iteration begins.
+As in PyTorch, each sampler draws random numbers at the first index, not when iteration begins.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ __all__ = ["BatchSampler", "DistributedSampler", "RandomSampler", "Sampler", "Se
 __all__ += ["SubsetRandomSampler", "WeightedRandomSampler"]
 
 T_co = TypeVar("T_co", covariant=True)
-Source = Generator | None  # of random numbers
+Source = Generator | None  # the source of random numbers
 
 
 class Sampler(Generic[T_co]):
-    """An order of examples: ``__iter__`` yields their indices, or lists of indices. ``data_source`` is ignored."""
+    """The base of samplers: ``__iter__`` yields indices, or lists of indices. ``data_source`` is ignored."""
 
     def __init__(self, data_source: Sized | None = None) -> None:
         pass
@@ -33,7 +33,7 @@ class Sampler(Generic[T_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """0, 1, 2, ... to the end of a dataset."""
+    """The indices 0, 1, 2, ... to the end of a dataset."""
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -46,11 +46,10 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """The indices of a dataset in random order; with ``replacement`` each is drawn from all, so some repeat.
-
-    A pass has ``num_samples`` indices, by default as many as the dataset; without replacement, a longer pass goes
-    through several orders. ``generator``: None creates one for each pass, seeded from the default generator. Raises
-    TypeError: ``replacement`` is not a bool; ValueError: ``num_samples`` is not a positive int."""
+    """The indices of a dataset in random order. With ``replacement``, each is drawn from all, so indices may repeat. A
+    pass has ``num_samples`` indices, by default as many as the dataset. Without replacement, a longer pass goes through
+    several orders. ``generator``: None creates one for each pass, seeded from the default generator. Raises TypeError
+    if ``replacement`` is not a bool; ValueError if ``num_samples`` is not a positive int."""
 
     def __init__(
         self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Source = None
@@ -62,7 +61,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """The length of a pass; the dataset may have grown since the last one."""
+        """The length of a pass. The dataset may have grown since the last pass."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -75,7 +74,7 @@ class RandomSampler(Sampler[int]):
             return
         for _ in range(self.num_samples // n):
             yield from generator.permutation(n).tolist()
-        yield from generator.permutation(n).tolist()[: self.num_samples % n]  # drawn even if no index remains
+        yield from generator.permutation(n).tolist()[: self.num_samples % n]  # drawn even if no indices remain
 
     def __len__(self) -> int:
         return self.num_samples
@@ -96,9 +95,9 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """``num_samples`` indices in a pass, drawn in proportion to weights, one for each example, not necessarily summing
-    to 1. Without ``replacement`` no index repeats, and there must be at least as many weights as samples.
-    ``generator``: the default generator if None."""
+    """``num_samples`` indices per pass, drawn in proportion to weights, one for each example, which need not add up to
+    1. Without ``replacement``, indices do not repeat, and there must be at least as many weights as samples.
+    ``generator``: None means the default generator."""
 
     def __init__(
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Source = None
@@ -119,8 +118,8 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """The indices of any iterable in lists of ``batch_size``; ``drop_last`` leaves out a shorter last list.
-    Raises ValueError: ``batch_size`` is not a positive int, or ``drop_last`` not a bool."""
+    """The indices of any iterable in lists of ``batch_size``. ``drop_last`` omits a shorter last list.
+    Raises ValueError if ``batch_size`` is not a positive int, or ``drop_last`` is not a bool."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         _check_positive("batch_size", batch_size)
@@ -142,10 +141,10 @@ class DistributedSampler(Sampler[int]):
     is called before each epoch, every epoch has the same order.
 
     Args:
-        num_replicas: the number of processes; None takes it from ``init_process_group``, or else 1.
-        rank: this process's; None takes its rank, or else 0. Raises ValueError if out of range.
-        shuffle: a random order that depends on epoch and ``seed``, the same in all processes; else 0, 1, 2, ...
-        drop_last: leave out indices so that all processes have the same number; else the first ones repeat."""
+        num_replicas: the number of processes; None means as in ``init_process_group``, or 1 without it.
+        rank: the rank of this process; None means its actual rank, or else 0. Raises ValueError if out of range.
+        shuffle: use a random order that depends on the epoch and ``seed``, not on the process; else 0, 1, 2, ...
+        drop_last: omit indices so that all processes have the same number; else, the first ones repeat."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Writing TensorBoard files. Importing SummaryWriter from here raises ImportError if TensorBoard is missing."""
+"""Writing TensorBoard files. Importing SummaryWriter raises ImportError if TensorBoard is missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["SummaryWriter"]
 
 
 def __getattr__(name: str) -> Any:
-    """The class, if TensorBoard is installed: programs test for it by importing the class."""
+    """The class, if TensorBoard is installed. Programs test for TensorBoard by importing the class."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

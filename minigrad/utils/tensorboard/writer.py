@@ -1,6 +1,6 @@
-"""SummaryWriter: numbers, images and text of a training run, in files for TensorBoard.
+"""SummaryWriter: writes numbers, images and text from a training run to files for TensorBoard.
 
-The package ``tensorboard`` writes the files; an entry is a dict with the fields of its message ``Summary.Value``.
+The ``tensorboard`` package writes the files. An entry is a dict with the fields of its ``Summary.Value`` message.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from ...backend.host import host
 
 Ndarray = np.ndarray[Any, Any]
-Time = float | None  # seconds since 1970; None is now
+Time = float | None  # seconds since 1970; None means now
 
-# ``add_hparams`` is missing on purpose: programs check for it
+# ``add_hparams`` is missing on purpose, as programs check for it
 _INSTEAD = {
     "add_text('model', str(model)) shows the layers of a model": "add_graph add_onnx_graph",
     "draw it with matplotlib, and use add_figure": "add_embedding add_image_with_boxes add_mesh add_pr_curve",
@@ -34,16 +34,16 @@ _INSTEAD = {
 class SummaryWriter:
     """Writes files for ``tensorboard --logdir runs``.
 
-    Every method takes ``global_step``, the position on the horizontal axis, and ``walltime``, seconds since 1970, by
-    default now.
+    Every method accepts ``global_step``, the position on the horizontal axis, and ``walltime``, seconds since 1970 (by
+    default, now).
 
     Args:
-        log_dir: the folder of this run; by default runs/<time>_<host><comment>. comment: appended to this name.
-        purge_step: TensorBoard discards an earlier, interrupted run's events from this step on.
-        max_queue, flush_secs: the maximum number of pending events, and the maximum seconds between writes.
+        log_dir: the run folder, by default runs/<time>_<host><comment>. comment: appended to this default name.
+        purge_step: make TensorBoard discard events from an earlier, interrupted run from this step on.
+        max_queue, flush_secs: the maximum number of pending events and of seconds between writes.
         filename_suffix: appended to file names.
 
-    Raises ImportError: the package ``tensorboard`` is not installed."""
+    Raises ImportError if the ``tensorboard`` package is not installed."""
 
     def __init__(
         self,
@@ -57,18 +57,18 @@ class SummaryWriter:
         run = f"{time.strftime('%b%d_%H-%M-%S')}_{socket.gethostname()}{comment}"
         self.log_dir = os.fspath(log_dir or os.path.join("runs", run))
         self._options = (max_queue, flush_secs, filename_suffix)
-        self._files: dict[str, Any] = {}  # by folder
+        self._files: dict[str, Any] = {}  # files by folder
         self._file(self.log_dir)
         if purge_step is not None:
             self._write(purge_step, None, file_version="brain.Event:2")
             self._write(purge_step, None, session_log={"status": "START"})
 
     def get_logdir(self) -> str:
-        """The folder of this run."""
+        """The run folder."""
         return self.log_dir
 
     def _file(self, folder: str) -> Any:
-        """The folder's file; a new one after ``close``."""
+        """The file in a folder; a new file after ``close``."""
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
         if folder not in self._files:
@@ -94,15 +94,15 @@ class SummaryWriter:
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """A number: a float, or a tensor or array with one element. ``tag`` names the chart: "loss/train" and
-        "loss/valid" appear side by side. ``new_style`` and ``double_precision`` are ignored: events are in TensorFlow
-        1's format, with float32 numbers."""
+        """Write a number: a float, or a tensor or array with one element. ``tag`` names the chart; "loss/train" and
+        "loss/valid" appear side by side. ``new_style`` and ``double_precision`` are ignored, as events are in
+        TensorFlow 1's format, with float32 numbers."""
         self._add(global_step, walltime, tag=tag, simple_value=_number(tag, scalar_value))
 
     def add_scalars(
         self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: Any = None, walltime: Time = None
     ) -> None:
-        """Numbers by name in one chart. Each name has a folder inside the run's folder."""
+        """Write numbers by name to one chart. Each name gets a folder inside the run folder."""
         for name, value in tag_scalar_dict.items():
             entry = {"tag": main_tag, "simple_value": _number(main_tag, value)}
             folder = f"{self.log_dir}/{main_tag.replace('/', '_')}_{name}"
@@ -117,8 +117,8 @@ class SummaryWriter:
         walltime: Time = None,
         max_bins: int | None = None,
     ) -> None:
-        """A histogram of a tensor; raises ValueError if it is empty. ``bins`` is one of ``numpy.histogram``'s,
-        or "tensorflow": each edge is a tenth larger than the last. Adjacent bins are merged down to ``max_bins``."""
+        """Write a histogram of a tensor. Raises ValueError if it is empty. ``bins``: as in ``numpy.histogram``, or
+        "tensorflow", with each edge 10 % larger than the last. Adjacent bins are merged down to ``max_bins``."""
         values = host(values).reshape(-1).astype(np.float64)
         if not values.size:
             raise ValueError("The input has no element.")
@@ -134,7 +134,7 @@ class SummaryWriter:
         if not filled.size:
             raise ValueError("no values fall into the histogram's bins")
         first, last = filled[0], filled[-1]
-        buckets = [0, *counts[first : last + 1].tolist()]  # an empty bin first: a limit is a bin's right edge
+        buckets = [0, *counts[first : last + 1].tolist()]  # starts with an empty bin, as a limit is a bin's right edge
         histo = {"min": values.min(), "max": values.max(), "num": len(values), "sum": values.sum()}
         histo |= {"sum_squares": values.dot(values), "bucket": buckets}
         histo |= {"bucket_limit": edges[first : last + 2].tolist()}
@@ -143,20 +143,20 @@ class SummaryWriter:
     def add_image(
         self, tag: str, img_tensor: Any, global_step: Any = None, walltime: Time = None, dataformats: str = "CHW"
     ) -> None:
-        """An image: uint8, or floats from 0 to 1; ``dataformats`` names its axes ("CHW", "HWC", "HW")."""
+        """Write an image: uint8, or floats from 0 to 1. ``dataformats`` names the axes ("CHW", "HWC", "HW")."""
         self._add_pixels(tag, [_as_hwc(host(img_tensor), dataformats)], global_step, walltime)
 
     def add_images(
         self, tag: str, img_tensor: Any, global_step: Any = None, walltime: Time = None, dataformats: str = "NCHW"
     ) -> None:
-        """Images of one size, eight in a row; the axis N counts them."""
+        """Write images of one size along axis N, shown eight per row."""
         images, axes = np.moveaxis(host(img_tensor), dataformats.upper().index("N"), 0), dataformats.upper()
         self._add_pixels(tag, [_as_hwc(each, axes.replace("N", "")) for each in images], global_step, walltime)
 
     def add_figure(
         self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: Time = None
     ) -> None:
-        """One or several matplotlib figures; ``close`` frees them."""
+        """Write one or more matplotlib figures; ``close`` frees them."""
         from matplotlib import pyplot
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -170,7 +170,7 @@ class SummaryWriter:
         self._add_pixels(tag, images, global_step, walltime)
 
     def _add_pixels(self, tag: str, images: list[Ndarray], step: Any, walltime: Time) -> None:
-        """Images of one size, eight in a row, as a PNG, written by Pillow, which TensorBoard requires anyway."""
+        """Write images of one size, eight per row, as a PNG. This uses Pillow, which TensorBoard requires anyway."""
         from PIL import Image
 
         columns = min(len(images), 8)
@@ -182,7 +182,7 @@ class SummaryWriter:
         self._add(step, walltime, tag=tag, image={**sizes, "encoded_image_string": file.getvalue()})
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: Time = None) -> None:
-        """Text, shown as Markdown."""
+        """Write text, shown as Markdown."""
         from tensorboard.plugins.text.metadata import create_summary_metadata
 
         tensor = {"dtype": "DT_STRING", "string_val": [text_string.encode()], "tensor_shape": {"dim": [{"size": 1}]}}
@@ -195,7 +195,7 @@ class SummaryWriter:
             file.flush()
 
     def close(self) -> None:
-        """Write pending events, and close the files. Later events go to new files."""
+        """Write pending events and close the files. Later events go to new files."""
         while self._files:
             self._files.popitem()[1].close()
 

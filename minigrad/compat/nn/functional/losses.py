@@ -1,9 +1,9 @@
-"""Losses that are 0 once one distance, or score, exceeds another by a margin, and the loss for connectionist temporal
+"""Losses that are 0 once one distance or score exceeds another by a margin, and the loss for connectionist temporal
 classification (CTC, Graves et al. 2006).
 
-In CTC, a path assigns a class or the blank to each frame. It spells a target if merging equal adjacent labels and
-removing blanks leaves the target. The loss is minus the logarithm of the probability of all paths that spell the
-target. A path moves along blank, t₁, blank, t₂, ..., blank: in each frame it stays, moves by one, or moves by two over
+In CTC, a path assigns a class or the blank to each frame. It spells a target if the target remains after merging equal
+adjacent labels and removing blanks. The loss is the negative logarithm of the probability of all paths that spell the
+target. A path moves along blank, t₁, blank, t₂, ..., blank. In each frame, it stays, moves by one, or moves by two over
 a blank between different labels.
 """
 
@@ -40,8 +40,8 @@ def margin_ranking_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be larger, -1 where x₂ should. Raises RuntimeError: the
-    numbers of axes differ."""
+    """max(0, -t (x₁ - x₂) + margin), where t is 1 if x₁ should be larger, and -1 if x₂ should be larger. Raises
+    RuntimeError if the numbers of axes differ."""
     if not input1.array.ndim == input2.array.ndim == target.array.ndim:
         sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
         raise RuntimeError(f"margin_ranking_loss: All input tensors should have same dimension but got sizes: {sizes}")
@@ -56,7 +56,7 @@ def hinge_embedding_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """x where the target is 1, max(0, margin - x) where it is -1; x is usually a distance."""
+    """x where the target is 1, and max(0, margin - x) where it is -1. Usually, x is a distance."""
     apart = pointwise.where(target != 1, (margin - input).clamp_min(0), 0.0)
     return reduced(apart + pointwise.where(target != -1, input, 0.0), reduction, size_average, reduce)
 
@@ -71,12 +71,12 @@ def cosine_embedding_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """1 - cos(x₁, x₂) where the target is 1, max(0, cos(x₁, x₂) - margin) where it is -1.
+    """1 - cos(x₁, x₂) where the target is 1, and max(0, cos(x₁, x₂) - margin) where it is -1.
 
     Args:
-        input1, input2: (N, D), or (D). target: (N), or ().
+        input1, input2: (N, D) or (D). target: (N) or ().
 
-    Raises RuntimeError: the numbers of axes do not match.
+    Raises RuntimeError if the numbers of axes do not match.
     """
     axes = target.array.ndim
     if axes > 1:
@@ -95,7 +95,7 @@ def cosine_embedding_loss(
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
 ) -> Tensor:
-    """ln(1 + exp(-t x)), where t is 1 or -1; unlike PyTorch's, it does not overflow below t x = -89."""
+    """ln(1 + exp(-t x)), where t is 1 or -1. Unlike in PyTorch, this does not overflow below t x = -89."""
     return reduced(-logsigmoid(input * target), reduction, size_average, reduce)
 
 
@@ -113,10 +113,10 @@ def multi_margin_loss(
     """Σᵢ wₜ max(0, margin - xₜ + xᵢ)ᵖ / C over the classes i other than the target t.
 
     Args:
-        input: scores, (N, C), (C), or (), which is one class. target: classes (integers), (N), or ().
+        input: scores, (N, C), (C), or (), meaning one class. target: classes (integers), (N), or ().
         p: 1 or 2. weight: a factor for each class, (C).
 
-    Raises ValueError: ``p`` is not 1 or 2. RuntimeError: shapes do not match; a class is outside 0 .. C - 1.
+    Raises ValueError if ``p`` is not 1 or 2; RuntimeError if shapes do not match, or a class is outside 0 .. C - 1.
     """
     input = input if input.array.ndim else input.reshape(1)
     shape = tuple(input.array.shape)
@@ -158,9 +158,9 @@ def multilabel_margin_loss(
 
     Args:
         input: scores, (N, C), or (C).
-        target: classes (integers) in the shape of ``input``; a sample's targets end before its first -1.
+        target: classes (integers) in the shape of ``input``; the targets of a sample end before its first -1.
 
-    Raises RuntimeError: the shapes differ; a class is outside -1 .. C - 1.
+    Raises RuntimeError if the shapes differ, or a class is outside -1 .. C - 1.
     """
     shape, array = tuple(input.array.shape), target.array
     if len(shape) > 2 or 0 in shape[-1:] or tuple(array.shape) != shape:
@@ -187,7 +187,7 @@ def multilabel_soft_margin_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over the last axis (the classes) of -(t ln σ(x) + (1 - t) ln σ(-x)), times a class's weight."""
+    """The mean over the last axis (the classes) of -(t ln σ(x) + (1 - t) ln σ(-x)), times the class weight."""
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     losses = reduced(losses, "none", weight=weight).sum(-1) / input.array.shape[-1]
     return reduced(losses, reduction, size_average, reduce)
@@ -209,8 +209,8 @@ def triplet_margin_loss(
     """max(0, ‖a - p‖ - ‖a - n‖ + margin) along the last axis (Schroff et al. 2015).
 
     Args:
-        p, eps: for the distance; see ``pairwise_distance``.
-        swap: use the negative's distance from the positive if it is smaller (Balntas et al. 2016).
+        p, eps: parameters of the distance; see ``pairwise_distance``.
+        swap: use the distance between negative and positive if it is smaller (Balntas et al. 2016).
     """
     return triplet_margin_with_distance_loss(
         anchor,
@@ -256,22 +256,22 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """-ln of the probability that the frames spell the target.
+    """The negative logarithm of the probability that the frames spell the target.
 
     Args:
         log_probs: log-probabilities of C classes in T frames, (T, N, C) or (T, C).
-        targets: (N, S), ignored beyond a target's length, or concatenated, (sum of the lengths).
+        targets: (N, S), ignored beyond the target length, or concatenated, (sum of lengths).
         input_lengths, target_lengths: (N) integers, or ().
         blank: the class for "no label".
-        reduction: "none"; "mean", after dividing each loss by its target's length; "sum".
-        zero_infinity: replace infinite losses, of targets too long for their frames, with 0; otherwise their gradients
-            are NaN within the input length.
+        reduction: "none", "mean" (after dividing each loss by its target length) or "sum".
+        zero_infinity: replace infinite losses, caused by targets too long for their frames, with 0. Otherwise, their
+            gradients are NaN within the input length.
 
-    Raises RuntimeError: lengths or shapes do not match, or the blank is outside 0 .. C - 1; IndexError: a target is
+    Raises RuntimeError if lengths or shapes do not match, or the blank is outside 0 .. C - 1; IndexError if a target is
     outside 0 .. C - 1 (checked on the CPU).
 
-    As in PyTorch, the gradient is with respect to logits whose log-softmax is ``log_probs``: it exceeds the formula's
-    by exp(log_probs) times the gradient of the loss, which a preceding log-softmax removes.
+    As in PyTorch, the gradient is with respect to logits whose log-softmax is ``log_probs``: it exceeds that of the
+    formula by exp(log_probs) times the gradient of the loss, which a preceding log-softmax removes.
     """
     reduction = reduction_of(None, None, reduction)
     batched = log_probs.array.ndim == 3
@@ -290,7 +290,7 @@ def ctc_loss(
     labels = xp(padded).full((batch, 2 * padded.shape[1] + 1), blank)  # a blank before and after every label
     labels[:, 1::2] = padded
     total = frames.clamp(max=80).exp().sum(-1, keepdim=True)  # 1 for logarithms of probabilities
-    as_log_softmax = frames - (total - total.detach())  # the same numbers, with the gradient g - exp(x) Σ g
+    as_log_softmax = frames - (total - total.detach())  # the same numbers with the gradient g - exp(x) Σ g
     losses = -_log_likelihood(as_log_softmax, labels, n_frames, lengths, blank)
     if zero_infinity:
         losses = losses.masked_fill(losses == float("inf"), 0.0)
@@ -313,13 +313,13 @@ def _lengths(name: str, value: Any, batch: int, like: Any) -> Any:
 
 
 def _on_device(like: Any, value: Any) -> Any:
-    """An array on the device of ``like``; targets and lengths are often on the CPU, and lengths often a tuple."""
+    """An array on the device of ``like``. Targets and lengths are often on the CPU, and lengths are often tuples."""
     backend, array = of(like), raw(value)
     return backend.asarray(array if hasattr(array, "dtype") else np.asarray(array), backend.device_of(like))
 
 
 def _padded(targets: Any, lengths: Any, blank: int, batched: bool) -> Any:
-    """Targets (N, S) with blanks beyond their lengths, from rows or from their concatenation."""
+    """Targets (N, S) with blanks beyond their lengths, given as rows or concatenated."""
     m, longest = xp(targets), int(lengths.max()) if lengths.size else 0
     if targets.ndim == 1 and batched:
         if targets.shape[0] != int(lengths.sum()):
@@ -337,9 +337,9 @@ def _padded(targets: Any, lengths: Any, blank: int, batched: bool) -> Any:
 
 
 def _log_likelihood(frames: Tensor, labels: Any, n_frames: Any, lengths: Any, blank: int) -> Tensor:
-    """(N,) ln of the probability of all paths, by the forward recursion in log space."""
+    """The logarithm of the probability of all paths, (N,), computed by the forward recursion in log space."""
     m, (batch, width) = xp(labels), labels.shape
-    is_barred = m.zeros((batch, 3, width), bool)  # the moves into each position: by none, by one, by two
+    is_barred = m.zeros((batch, 3, width), bool)  # the moves into each position, by zero, one or two
     is_barred[:, 1, :1] = is_barred[:, 2, :2] = True
     is_barred[:, 2, 2:] = (labels[:, 2:] == blank) | (labels[:, 2:] == labels[:, :-2])
     before, barred = wrap((m.arange(width) - m.arange(3)[:, None]).clip(0)), wrap(is_barred)

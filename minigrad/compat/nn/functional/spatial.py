@@ -1,8 +1,8 @@
-"""Sampling at arbitrary points of a plane or volume (Jaderberg et al. 2015), affine grids, and the rarer pools:
-fractional max pooling, power-average pooling, and max unpooling.
+"""Sampling at arbitrary points of a plane or volume (Jaderberg et al. 2015), affine grids, and rarer kinds of pooling:
+fractional max pooling, power-average pooling and max unpooling.
 
-Coordinates are normalised: -1 and 1 are the ends of an axis, which are the centres of its first and last elements with
-``align_corners``, otherwise their outer edges. The last axis of a grid is (x, y) or (x, y, z), where x runs along the
+Coordinates are normalised: -1 and 1 are the ends of an axis. With ``align_corners``, these are the centres of its first
+and last elements, otherwise their outer edges. The last axis of a grid is (x, y) or (x, y, z), where x runs along the
 input's last axis.
 """
 
@@ -40,12 +40,12 @@ def grid_sample(
     P, Q, 3) -> (N, C, O, P, Q).
 
     Args:
-        mode: "bilinear" (also for volumes), "nearest", or "bicubic" (for planes, with a = -3/4).
-        padding_mode: the values beyond the ends: "zeros", the last element ("border"), or the mirror image
-            ("reflection").
-        align_corners: see above; None means False, with PyTorch's warning.
+        mode: "bilinear" (even for volumes), "nearest", or "bicubic" (for planes, with a = -3/4).
+        padding_mode: the values beyond the ends: "zeros", "border" (the last element) or "reflection" (the mirror
+            image).
+        align_corners: see above. None means False, with PyTorch's warning.
 
-    Raises ValueError: an unknown mode. RuntimeError: shapes or dtypes do not match.
+    Raises ValueError if a mode is unknown; RuntimeError if shapes or dtypes do not match.
     """
     for name, value, choices in (("mode", mode, tuple(_TAPS)), ("padding_mode", padding_mode, _PADDINGS)):
         if value not in choices:
@@ -105,7 +105,7 @@ def _check(input: Tensor, grid: Tensor, mode: str) -> None:
 
 
 def _padded(at: Tensor, length: int, padding_mode: str, is_aligned: bool) -> Tensor:
-    """Points beyond the ends of an axis moved to the positions of their values."""
+    """Move points beyond the ends of an axis to the positions of their values."""
     if padding_mode == "zeros":
         return at
     if padding_mode == "reflection":
@@ -114,7 +114,7 @@ def _padded(at: Tensor, length: int, padding_mode: str, is_aligned: bool) -> Ten
         turns = (distance.detach() / span).floor() if span else distance.detach() * 0
         rest = distance - turns * span
         at = where(turns % 2 == 0, rest, span - rest) + low if span else at * 0
-    return hardtanh(at, 0.0, length - 1.0)  # its gradient is 0 at the ends, as PyTorch's is here
+    return hardtanh(at, 0.0, length - 1.0)  # its gradient is 0 at the ends, as in PyTorch
 
 
 # The taps of an axis: for points (N, P), the adjacent elements, whole numbers, and their weights, both (N, K, P).
@@ -146,16 +146,16 @@ _TAPS = {"bilinear": _linear, "nearest": _nearest, "bicubic": _cubic}
 
 @rounded_once
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The grid of affine maps, for ``grid_sample``: each point p of the result is sampled at A p + b.
+    """The grid of affine maps for ``grid_sample``. Each point p of the result is sampled at A p + b.
 
     Args:
         theta: (N, 2, 3) or (N, 3, 4), the matrices [A b].
-        size: the result's size, (N, C, H, W) or (N, C, D, H, W).
+        size: the size of the result, (N, C, H, W) or (N, C, D, H, W).
 
     Returns:
         (N, H, W, 2) or (N, D, H, W, 3).
 
-    Raises ValueError: shapes or dtypes do not match. NotImplementedError: an unsupported number of axes.
+    Raises ValueError if shapes or dtypes do not match; NotImplementedError for an unsupported number of axes.
     """
     is_aligned = _aligned(align_corners)
     n, lengths = len(size) - 2, list(size[2:])
@@ -189,11 +189,11 @@ def _max_unpool(
     padding: Each = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Put each element where ``max_pool`` took it from, and zeros elsewhere: (N, C, *places) or (C, *places) -> (N, C,
-    *lengths) or (C, *lengths).
+    """Put each element back where ``max_pool`` took it from, with zeros elsewhere: (N, C, *places) or (C, *places) ->
+    (N, C, *lengths) or (C, *lengths).
 
     Args:
-        output_size: the input lengths of ``max_pool``, if they are not (places - 1) stride - 2 padding + kernel.
+        output_size: the input lengths of ``max_pool`` if they are not (places - 1) stride - 2 padding + kernel.
     """
     kernel, pads = axes.each("kernel_size", kernel_size), axes.each("padding", padding)
     steps = kernel if stride is None else axes.each("stride", stride)
@@ -226,8 +226,8 @@ def _fractional_max_pool(
     *places) or (C, *places).
 
     Args:
-        output_size: the number of windows, or one number per axis; or ``output_ratio``, its ratio to the lengths.
-        return_indices: return (values, indices), with indices into a channel's flattened elements.
+        output_size: the number of windows, or one number per axis. Alternatively, pass ``output_ratio``.
+        return_indices: return (values, indices), with indices into the flattened channel.
         _random_samples: (N, C, axes) in [0, 1), which determine the windows; drawn if None.
     """
     lengths, n = input.array.shape[2:], axes.n
@@ -246,7 +246,7 @@ def _fractional_max_pool(
     values: Any = _random_samples.array[: input.array.shape[0]]
     if values.shape != (*input.array.shape[:2], n):
         raise RuntimeError(f"{axes.name}: expected _random_samples of shape (N, C, {n}), but got {values.shape}")
-    samples = values[..., ::-1] if n == 2 else values  # for a plane the last axis is first
+    samples = values[..., ::-1] if n == 2 else values  # for a plane, the last axis comes first
     cells = ops.largest_cells_at(input.detach(), wrap(samples), kernel, places)
     return _picked(input, cells, return_indices)
 
@@ -258,10 +258,10 @@ fractional_max_pool2d, fractional_max_pool3d = over(2, _fractional_max_pool), ov
 def _lp_pool(
     axes: Axes, input: Tensor, norm_type: float, kernel_size: Each, stride: Step = None, ceil_mode: bool = False
 ) -> Tensor:
-    """(Σ xᵖ)^(1/p) of each window, where p is ``norm_type``. Other arguments as in ``avg_pool2d``."""
+    """(Σ xᵖ)^(1/p) of each window, where p is ``norm_type``. For the other arguments, see ``avg_pool2d``."""
     kernel = prod(axes.each("kernel_size", kernel_size))
     means = _avg_pool(axes, input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    means = apply(only, (means, means.detach() != 0))  # the root's gradient at 0 is infinite, PyTorch's is 0
+    means = apply(only, (means, means.detach() != 0))  # the gradient of the root is infinite at 0, but 0 in PyTorch
     return (means * kernel).pow(1.0 / norm_type)
 
 

@@ -33,12 +33,12 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Compute a parameter as g v / ‖v‖ (Salimans and Kingma 2016): g is ``parametrizations.name.original0``, v
-    ``original1``. Arguments as for ``nn.utils.weight_norm``."""
+    """Compute a parameter as g v / ‖v‖ (Salimans and Kingma 2016): g is ``parametrizations.name.original0``, and v is
+    ``original1``. Args: see ``nn.utils.weight_norm``."""
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def renamed(state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """Also accept the state dicts of ``nn.utils.weight_norm``."""
+        """Accept state dicts from ``nn.utils.weight_norm`` as well."""
         for i, letter in enumerate("gv"):
             old = f"{prefix}{name}_{letter}"
             if old in state_dict:
@@ -71,8 +71,8 @@ class _SpectralNorm(Module):
 def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
-    """Divide a parameter by its largest singular value (Miyato et al. 2018), which each training step re-estimates.
-    Arguments as for ``nn.utils.spectral_norm``."""
+    """Divide a parameter by its largest singular value (Miyato et al. 2018), which is re-estimated in each training
+    step. Args: see ``nn.utils.spectral_norm``."""
     dim = checked_dim(module, dim, n_power_iterations)
     parametrization = _SpectralNorm(getattr(module, name), n_power_iterations, dim, eps)
     return register_parametrization(module, name, parametrization)
@@ -82,8 +82,8 @@ MAPS = ("matrix_exp", "cayley", "householder")
 
 
 class _Orthogonal(Module):
-    """Maps free numbers (..., n, k) to a matrix with orthonormal columns (rows, if it is wider than high), so that an
-    optimiser keeps it orthogonal (Lezcano-Casado 2019). ``base``: a matrix by which to multiply the map's, or None."""
+    """Maps free numbers (..., n, k) to a matrix with orthonormal columns (rows if it is wide), so that an optimiser
+    keeps it orthogonal (Lezcano-Casado 2019). ``base``: a matrix by which to multiply the result, or None."""
 
     base: Tensor
 
@@ -114,7 +114,7 @@ class _Orthogonal(Module):
 
     @no_grad()
     def right_inverse(self, Q: Tensor) -> Tensor:
-        """The free numbers for a matrix; a ``base`` is set to it, and the numbers are then minus the identity."""
+        """The free numbers for a matrix. Any ``base`` is set to the matrix, and the numbers to minus the identity."""
         if Q.shape != self.shape:
             raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got {Q.shape}.")
         is_wide = Q.size(-2) < Q.size(-1)
@@ -158,9 +158,9 @@ def orthogonal(
 
     Args:
         orthogonal_map: "matrix_exp" (the default for square matrices), "cayley", or "householder" (for others).
-        use_trivialization: multiply by a fixed matrix, so that any orthogonal matrix can be assigned.
+        use_trivialization: multiply by a fixed matrix so that any orthogonal matrix can be assigned.
 
-    Raises ValueError: the parameter is missing or not a matrix, or the map is unknown.
+    Raises ValueError if the parameter is missing or not a matrix, or the map is unknown.
     """
     weight: Any = getattr(module, name, None)
     if not isinstance(weight, Tensor):

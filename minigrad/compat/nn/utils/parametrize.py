@@ -1,7 +1,7 @@
-"""Parametrizations: another module computes a module's parameter whenever it is read.
+"""Parametrizations: modules that compute another module's parameter whenever it is read.
 
-The original tensors are in ``module.parametrizations``; the module gets its own class, in which the parameter's name is
-a property.
+The original tensors are in ``module.parametrizations``. The module gets its own class, in which the parameter name is a
+property.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _cache: ContextVar[dict[tuple[int, str], Tensor] | None] = ContextVar("_cache", 
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """A context in which a parametrized tensor is computed only once, in each thread that enters it."""
+    """A context in which parametrized tensors are computed only once per thread that enters it."""
     before = _cache.get()
     with at_end(_cache.set, before) as end, end:
         _cache.set({} if before is None else before)
@@ -38,7 +38,7 @@ class ParametrizationList(ModuleList):
     """The modules that compute one tensor, in order, from ``original`` (original0, original1, ...).
 
     Args:
-        modules: the parametrizations; their ``right_inverse``, if any, computes the originals.
+        modules: the parametrizations, whose ``right_inverse``, if any, computes the originals.
         original: the tensor to parametrize.
         unsafe: accept any shapes and dtypes.
     """
@@ -76,7 +76,7 @@ class ParametrizationList(ModuleList):
 
 
 def _specialize(module: Module) -> None:
-    """Give a module its own class, with a property for each parametrized tensor, or its former class if it has none."""
+    """Give a module its own class with a property per parametrized tensor, or its former class without any."""
     base = getattr(type(module), "_parametrized_from", type(module))
     if not is_parametrized(module):
         del module.parametrizations
@@ -116,7 +116,7 @@ def _property(name: str) -> property:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has any parametrized tensor, or the named one."""
+    """Whether a module has any parametrized tensor, or a particular one."""
     listed = module._modules.get("parametrizations")
     if not isinstance(listed, ModuleDict) or not len(listed):
         return False
@@ -127,10 +127,10 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
     """Compute a parameter or buffer with ``parametrization`` from now on.
 
     Args:
-        parametrization: called with the original(s); its ``right_inverse(tensor)``, if any, computes them.
-        unsafe: do not check that the shape and dtype stay the same.
+        parametrization: called with the originals, which its ``right_inverse(tensor)``, if any, computes.
+        unsafe: do not check that the shape and dtype are unchanged.
 
-    Raises ValueError: the tensor is missing, or the result has a different shape or dtype.
+    Raises ValueError if the tensor is missing, or the result has a different shape or dtype.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -166,8 +166,8 @@ def _check_same(result: Any, before: Tensor) -> None:
 
 
 def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
-    """Make a parametrized tensor an ordinary one again, with the computed values or the original's. Raises ValueError:
-    the tensor is not parametrized, or should become the original but has several."""
+    """Make a parametrized tensor an ordinary one again, with the computed or the original values. Raises ValueError if
+    the tensor is not parametrized, or if it should become the original but there are several."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     listed = module.parametrizations[tensor_name]

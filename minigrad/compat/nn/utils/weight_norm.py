@@ -17,14 +17,14 @@ M = TypeVar("M", bound=Module)
 
 
 class WeightHook:
-    """A forward pre-hook that computes the parameter ``name`` from other tensors: the base class of weight norm and
+    """A forward pre-hook that computes the parameter ``name`` from other tensors; the base class of weight norm and
     spectral norm."""
 
     kind: ClassVar[str]  # its name in messages
-    suffixes: ClassVar[tuple[str, ...]]  # the names of the tensors that replace the parameter end in these
+    suffixes: ClassVar[tuple[str, ...]]  # suffixes of the names of the tensors that replace the parameter
 
     name: str
-    split: Callable[..., None]  # (module, weight): register the tensors that the weight is computed from
+    split: Callable[..., None]  # (module, weight): register the tensors from which the weight is computed
     compute: Callable[..., Tensor]  # (training, *tensors) -> the current weight
 
     def compute_weight(self, module: Module, training: bool = False) -> Tensor:
@@ -34,7 +34,7 @@ class WeightHook:
         setattr(module, self.name, self.compute_weight(module, module.training))
 
     def attach(self, module: M) -> M:
-        """Replace the parameter. Raises RuntimeError if it is already replaced, ValueError if it is None."""
+        """Replace the parameter. Raises RuntimeError if it has already been replaced, ValueError if it is None."""
         if self._find(module, self.name) is not None:
             raise RuntimeError(f"Cannot register two {self.kind} hooks on the same parameter {self.name}")
         if is_lazy(module._parameters[self.name]):
@@ -66,14 +66,14 @@ class WeightHook:
 
 
 def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
-    """The norm over all axes except ``dim`` (they get length 1), or over all if ``dim`` is -1."""
+    """The norm over all axes except ``dim``, which get length 1, or over all axes if ``dim`` is -1."""
     if dim == -1:
         return norm(v, pow)
     return norm(v, pow, dim=tuple(i for i in range(v.ndim) if i != dim), keepdim=True)
 
 
 def weighted(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
-    """g v / ‖v‖ (Salimans and Kingma 2016), with a norm for each index of an axis, or one if ``dim`` is -1."""
+    """g v / ‖v‖ (Salimans and Kingma 2016), with one norm per index of an axis, or a single norm if ``dim`` is -1."""
     return v * (g / norm_except_dim(v, 2, dim))
 
 
@@ -95,8 +95,8 @@ class WeightNorm(WeightHook):
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Replace a parameter with two: ``name_g``, its norms, one for each index of the axis ``dim`` (a single one if
-    None), and ``name_v``, its direction. Raises RuntimeError if the parameter is already replaced."""
+    """Replace a parameter with two: ``name_g``, its norms, one for each index of the axis ``dim`` (a single norm if
+    None), and ``name_v``, its direction. Raises RuntimeError if the parameter has already been replaced."""
     warn("`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.", FutureWarning)
     return WeightNorm(name, dim).attach(module)
 
@@ -115,18 +115,18 @@ def new_vectors(weight: Tensor, dim: int, eps: float) -> tuple[Tensor, Tensor]:
 
 
 def normed(weight: Tensor, dim: int, u: Tensor, v: Tensor, times: int, eps: float, u_first: bool) -> Tensor:
-    """The weight W divided by uᵀ W v (Miyato et al. 2018), W as a matrix (length of axis ``dim``, all others), after
-    ``times`` power iterations, which move u and v, in place, closer to the first singular vectors."""
+    """The weight W divided by uᵀ W v (Miyato et al. 2018), where W is a matrix (length of axis ``dim``, all others),
+    after ``times`` power iterations, which move u and v in place towards the first singular vectors."""
     matrix = weight.movedim(dim, 0).flatten(1)
     steps = [(u, matrix, v), (v, matrix.t(), u)]
     with no_grad():
         for target, map, source in (steps if u_first else steps[::-1]) * times:
             target.copy_(normalize(map.mv(source), dim=0, eps=eps))
-    return weight / u.clone().dot(matrix.mv(v.clone()))  # u and v may change afterwards
+    return weight / u.clone().dot(matrix.mv(v.clone()))  # u and v may be modified later
 
 
 def checked_dim(module: Module, dim: int | None, n_power_iterations: int) -> int:
-    """``dim``, by default the output axis of the module's weight. Raises ValueError if there are no iterations."""
+    """``dim``, by default the output axis of the module's weight. Raises ValueError for less than one iteration."""
     if n_power_iterations <= 0:
         raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
     return int(type(module).__name__.startswith("ConvTranspose")) if dim is None else dim
@@ -154,19 +154,19 @@ class SpectralNorm(WeightHook):
 def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
-    """Divide a parameter by its largest singular value, which each forward pass in training re-estimates.
+    """Divide a parameter by its largest singular value, re-estimated in each forward pass in training.
 
     Args:
-        n_power_iterations: steps of the estimate. eps: the smallest norm to divide by.
-        dim: the output axis; None for the layer's usual one.
+        n_power_iterations: the number of estimation steps. eps: the smallest norm to divide by.
+        dim: the output axis; None means the layer's usual output axis.
 
-    Raises RuntimeError: the parameter has already been replaced.
+    Raises RuntimeError if the parameter has already been replaced.
     """
     return SpectralNorm(name, n_power_iterations, checked_dim(module, dim, n_power_iterations), eps).attach(module)
 
 
 def remove_spectral_norm(module: M, name: str = "weight") -> M:
-    """Make the normalised weight an ordinary parameter. Raises ValueError if it is not normalised."""
+    """Make a normalised weight an ordinary parameter again. Raises ValueError if it is not normalised."""
     return SpectralNorm.detach(module, name)
 
 

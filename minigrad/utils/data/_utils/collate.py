@@ -1,4 +1,4 @@
-"""Collating examples into a batch: values at the same position are combined, at every depth."""
+"""Collating examples into a batch, by combining values at the same position at every depth."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def collate(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
     """Combine a sequence of examples with the same structure, using functions for some types.
 
     ``collate_fn_map`` maps types, or tuples of types, to ``function(batch, *, collate_fn_map)`` for examples of these
-    types or their subclasses. Other mappings, named tuples and sequences are collated item by item. Raises TypeError:
-    examples of a type that is not in the map; RuntimeError: sequences of different lengths."""
+    types or their subclasses. Other mappings, named tuples and sequences are collated item by item. Raises TypeError if
+    an example type is not in the map; RuntimeError if sequences differ in length."""
     first, joiners = batch[0], collate_fn_map or {}
     inherited = (joiner for types, joiner in joiners.items() if isinstance(first, types))
     if join := joiners.get(type(first)) or next(inherited, None):
@@ -46,7 +46,7 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _like(template: Any, values: Any) -> Any:
-    """Values in a container of the template's type; in a list for a tuple, or as a fallback."""
+    """Values in a container of the template's type, or in a list for a tuple or as a fallback."""
     if isinstance(template, tuple):
         return type(template)(*values) if hasattr(template, "_fields") else values
     try:
@@ -97,14 +97,14 @@ default_collate_fn_map: Joiners = {
 
 
 def default_collate(batch: Any) -> Any:
-    """Collate a sequence of examples of one structure into a batch. Tensors and arrays are stacked, numbers become
-    a tensor (float64 for floats), text stays a list; dicts, lists, tuples (as lists) and named tuples are collated item
-    by item. Raises the errors of ``collate``."""
+    """Collate a sequence of examples with the same structure into a batch. Tensors and arrays are stacked, numbers
+    become a tensor (float64 for floats), and text stays a list. Dicts, lists, tuples (as lists) and named tuples are
+    collated item by item. Raises the errors of ``collate``."""
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
 def default_convert(data: Any) -> Any:
-    """Convert NumPy arrays and numbers to tensors, also inside dicts, lists and tuples; keep other values."""
+    """Convert NumPy arrays and numbers to tensors, even inside dicts, lists and tuples. Keep other values."""
     if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind not in "SaUO":
         return as_tensor(data)
     if isinstance(data, Mapping):

@@ -1,8 +1,8 @@
-"""Worker processes: each fetches batches, by their indices, in parallel with the main process.
+"""Worker processes, which fetch batches by index in parallel with the main process.
 
-A worker and its parent share one pipe. Answers arrive in the order of tasks, so the parent knows which worker is next
-by counting. In the worker, a thread writes answers, so the worker reads its next task while its last answer waits in
-the pipe: worker and parent never deadlock.
+A worker and its parent share one pipe. Answers arrive in task order, so the parent knows which worker is next by
+counting. In the worker, a thread writes answers, so the worker can read its next task while its last answer waits in
+the pipe. Thus worker and parent never deadlock.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ class WorkerInfo:
 
     id: int  # from 0
     num_workers: int
-    seed: int  # for its random numbers: the workers' common seed plus the id
-    dataset: Any  # the worker's copy, which it may change to yield only a part
+    seed: int  # for random numbers: the workers' common seed plus the id
+    dataset: Any  # the worker's copy, which may be changed to yield only a part
 
 
 class Ended:
-    """The answer of a worker at the end of its part of an IterableDataset."""
+    """A worker's answer at the end of its part of an IterableDataset."""
 
 
 class _KeyErrorMessage(str):
-    """A text that KeyError shows line by line, without quotes."""
+    """Text that KeyError shows line by line without quotes."""
 
     __repr__ = str.__str__
 
 
 class Failure:
-    """An exception of a worker: its type, and its traceback as text."""
+    """A worker's exception: its type, and its traceback as text."""
 
     def __init__(self, error: BaseException, where: str) -> None:
         self.kind: Any = type(error)
@@ -55,7 +55,7 @@ class Failure:
         self.message = f"Caught {self.kind.__name__} {where}.\nOriginal {text}"
 
     def reraise(self) -> None:
-        """Raise an exception of the same type, or RuntimeError if that type takes more than a message."""
+        """Raise an exception of the same type, or RuntimeError if that type requires more than a message."""
         message: str = _KeyErrorMessage(self.message) if self.kind is KeyError else self.message
         try:
             error = self.kind(message)
@@ -73,8 +73,8 @@ def get_worker_info() -> WorkerInfo | None:
 
 
 def run(connection: Connection, loop: Callable[..., None], inherited: list[Connection]) -> None:
-    """The main function of a worker, which runs until the parent ends it or dies."""
-    for other in inherited:  # a copy of the parent's end would keep the pipe open after the parent's death
+    """The main function of a worker. It runs until the parent ends the worker or dies."""
+    for other in inherited:  # a copy of the parent's end would keep the pipe open after the parent dies
         other.close()
     answers: SimpleQueue[bytes | None] = SimpleQueue()
     sender = threading.Thread(target=_write_answers, args=(connection, answers), daemon=True)
@@ -84,7 +84,7 @@ def run(connection: Connection, loop: Callable[..., None], inherited: list[Conne
         answers.put(None)
         sender.join()
     except (KeyboardInterrupt, EOFError, OSError):
-        pass  # the parent also receives Ctrl-C and reports it, or has ended
+        pass  # the parent also receives Ctrl-C and reports it, or it has ended
 
 
 def _write_answers(connection: Connection, answers: SimpleQueue[bytes | None]) -> None:
@@ -99,7 +99,7 @@ def _write_answers(connection: Connection, answers: SimpleQueue[bytes | None]) -
 
 
 def _generate_state(base_seed: int, worker_id: int) -> Any:
-    """PyTorch's seeds for NumPy in a worker."""
+    """PyTorch's NumPy seeds for a worker."""
     return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4)
 
 
@@ -112,8 +112,8 @@ def task_loop(
     connection: Connection,
     answers: SimpleQueue[bytes | None],
 ) -> None:
-    """Set seeds and a single thread, call the user's ``init``, and answer each (epoch, index) with (epoch, batch). For
-    each epoch, ``fetcher`` returns a new function that fetches from the dataset."""
+    """Seed the generators, set a single thread, call the user's ``init``, and answer each (epoch, index) with (epoch,
+    batch). For each epoch, ``fetcher`` returns a new function that fetches from the dataset."""
     global _info
     _info, where = info, f"in DataLoader worker process {info.id}"
     set_num_threads(1)
@@ -127,7 +127,7 @@ def task_loop(
     except Exception as error:
         failure = Failure(error, where)
     fetch: Any = None
-    fetching = None  # the epoch of ``fetch``
+    fetching = None  # the epoch that ``fetch`` belongs to
     while (task := connection.recv()) is not None:
         epoch, index = task
         answer: Any = failure or Ended()
@@ -146,7 +146,7 @@ def task_loop(
 
 
 def _pickled(epoch: int, answer: Any, where: str) -> bytes:
-    """A pickled answer for the pipe; if pickling fails, the pickled error."""
+    """The pickled answer for the pipe, or the pickled error if pickling fails."""
     try:
         return pickle.dumps((epoch, answer), protocol=5)
     except Exception as error:
@@ -157,8 +157,8 @@ def _pickled(epoch: int, answer: Any, where: str) -> bytes:
 
 
 class Worker:
-    """A worker process as its parent sees it, started after the ``others``; the worker calls ``loop`` with the pipe
-    of tasks and a queue for answers."""
+    """A worker process from the parent's side, started after the ``others``. The worker calls ``loop`` with the task
+    pipe and a queue for answers."""
 
     def __init__(self, context: Any, loop: Callable[..., None], others: list[Worker]) -> None:
         self.number = len(others)
@@ -170,11 +170,11 @@ class Worker:
             warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
             try:
                 self.process.start()
-            except (ConnectionError, EOFError) as error:  # while the dataset was sent
+            except (ConnectionError, EOFError) as error:  # while sending the dataset
                 raise RuntimeError(f"DataLoader worker {self.number} died while it was starting") from error
         theirs.close()
 
     def send(self, task: tuple[int, Any] | None) -> None:
-        """Send a task, an epoch and an index; None ends the worker."""
-        with suppress(OSError):  # if it has died, reading its answers fails
+        """Send a task (an epoch and an index); None ends the worker."""
+        with suppress(OSError):  # if the worker has died, reading its answers will fail
             self.connection.send(task)
