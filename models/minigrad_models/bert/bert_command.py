@@ -1,4 +1,4 @@
-"""The command line: pre-train, fine-tune on four tasks, predict with a fine-tuned model, search."""
+"""The command line: pre-train, fine-tune on four tasks, predict with a fine-tuned model, and search."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .pretraining import Options as Pretraining, pretrain
 from .tasks import TASKS, AnyTask, Recipe
 from .train_bert import SCRATCH, SHORTEST, Options, Size, finetune, load, shown
 
-FEW = 600  # updates of pre-training on the bundled corpus
+FEW = 600  # pre-training updates on the bundled corpus
 ABOUT = "BERT: pre-train it on a text, fine-tune it on four tasks, search by meaning."
 EXAMPLES = """
 examples:
