@@ -315,8 +315,7 @@ class Breakdown(list[Row]):
 
 
 def by_module(events: Iterable[Event], depth: int | None) -> list[Row]:
-    """Rows for each called module, parents first, and each other kind of event. For ``depth`` see
-    ``profile.by_module``."""
+    """Rows of called modules, parents first, and of other kinds of events. For ``depth`` see ``profile.by_module``."""
     rows: dict[str, Row] = {}
     with_events: set[str] = set()
     for event in events:

@@ -66,9 +66,9 @@ class Prompts:
 class Plain(Prompts):
     """The reference: at each step the model, a ``Causal`` or a model with the same attributes, runs over the whole
     window. When the text outgrows the context, the window moves by ``stride`` tokens at a time. With a stride of 1,
-    each token is predicted from as many tokens as the model can see, but a cache no longer helps; with a larger stride,
-    the cache is refilled only once per stride. All windows in a batch move together. Raises ValueError like
-    ``Prompts``, and for a stride out of range."""
+    each token is predicted from as many tokens as the model can see, but a cache no longer helps; with more, it is
+    refilled only once per stride. All windows in a batch move together. Raises ValueError like ``Prompts``, and for a
+    stride out of range."""
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
         super().__init__(prompts, model.config.vocabulary, device)
@@ -194,8 +194,7 @@ class Causal(GenerationMixin):
         return kind(self, prompts, stride, self.embedding.weight.device)
 
 
-# Layers with a cache do not need gradients, so they call ops on plain arrays. Masks are True where attention is
-# allowed.
+# Layers with a cache call ops on plain arrays, without gradients. Masks are True where attention is allowed.
 
 
 class CachedLinear:

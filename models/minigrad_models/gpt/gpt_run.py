@@ -235,8 +235,7 @@ def stream(trained: Trained, rows: list[tuple[str, list[int]]], length: int, con
 
 
 def several(trained: Trained, rows: list[tuple[str, list[int]]], length: int, config: GenerationConfig) -> int:
-    """Generate several texts together, or one with beam search, showing a progress bar. Returns the number of
-    tokens."""
+    """Generate several texts together, or one with beam search, with a progress bar. Returns the token count."""
     with bar(length * len(rows), "writing", " tokens", shown=config.num_beams <= 1) as progress:
         texts = write(trained, [ids for _, ids in rows], length, config, lambda *_: progress.update())
     for number, ((prompt, _), ids) in enumerate(zip(rows, texts, strict=True), 1):

@@ -107,12 +107,11 @@ def score_segments(
     most: int = 0,
     progress: Progress | None = None,
 ) -> float:
-    """The mean cross-entropy of the tokens of a text (N,), in nats, for any model with ``segment_loss``, which reads
-    the text in segments and with a memory. Each segment has ``stride`` tokens, and the memory the rest of the window,
-    so a token sees at most ``window`` tokens, and at least ``window - stride`` once there are that many. With a stride
-    of 0, segments are as long as the window, and the memory is as in training. ``batch`` rows of the text, at most
-    ``ROWS``, are read in parallel; at most ``most`` tokens are predicted (0: all); ``progress`` receives their number
-    after each segment."""
+    """The mean cross-entropy of the tokens of a text (N,), in nats, for any model with ``segment_loss``, which reads it
+    in segments with a memory. Segments have ``stride`` tokens, and the memory the rest of the window, so a token sees
+    at most ``window`` tokens, and at least ``window - stride`` once there are that many. With a stride of 0, segments
+    are whole windows, and the memory is as in training. ``batch`` rows of the text, at most ``ROWS``, are read in
+    parallel; at most ``most`` tokens are predicted (0: all); ``progress`` receives their number after each segment."""
     length, remembered = (stride, window - stride) if stride else (window, model.config.memory)
     count = min(len(ids) - 1, most or len(ids))
     rows = min(batch, ROWS, -(-count // length))

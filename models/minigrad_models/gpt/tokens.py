@@ -68,7 +68,7 @@ class Characters(Tokens):
         if (ids < 0).any():
             unknown = "".join(dict.fromkeys(text[i] for i in np.flatnonzero(ids < 0)[:1000]))
             more = " and others" if len(unknown) > MOST_NAMED else ""
-            escape = ascii if any("\ud800" <= c < "\ue000" for c in unknown) else repr  # so that a terminal can print it
+            escape = ascii if any("\ud800" <= c < "\ue000" for c in unknown) else repr  # printable in terminals
             raise ValueError(
                 f"the model has never seen {escape(unknown[:MOST_NAMED])}{more}: its vocabulary is the "
                 f"{len(self)} characters of its training text"
@@ -172,8 +172,7 @@ def from_dict(state: dict[str, Any]) -> Tokens:
 
 
 def from_library(tokenizer: Any) -> Tokens:
-    """The vocabulary of a ``tokenizers.Tokenizer`` from GPT-2 or minigrad. Raises ValueError for any other
-    tokenizer."""
+    """The vocabulary of GPT-2's or minigrad's ``tokenizers.Tokenizer``. Raises ValueError for any other."""
     text = tokenizer.to_str()
     names = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())]
     if _kind(json.loads(text), "decoder") == "Fuse" and all(len(name) == 1 for name in names):

@@ -100,8 +100,7 @@ class RelativeAttention(nn.Module):
 
 
 class Layer(nn.Module):
-    """The layer at the end of section 3.3: relative attention over memory and segment, then the feed-forward
-    network."""
+    """The end of section 3.3: relative attention over memory and segment, followed by the feed-forward network."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -109,8 +108,7 @@ class Layer(nn.Module):
         self.attention_residual, self.feed_forward_residual = Residual(config), Residual(config)
 
     def forward(self, x: Tensor, memory: Tensor, r: Tensor, u: Tensor, v: Tensor, hidden: Tensor | None) -> Tensor:
-        """The states of the segment (B, T, D) -> (B, T, D). The memory is (B, M, D); the rest is as in the
-        attention."""
+        """The segment's states (B, T, D) -> (B, T, D). The memory is (B, M, D); the rest is as in the attention."""
 
         def attend(y: Tensor) -> Tensor:
             past = self.attention_residual.norm(memory) if self.attention_residual.norm_first else memory
@@ -202,8 +200,7 @@ class TransformerXL(GenerationMixin):
     def read(
         self, tokens: Tensor, memory: Tensor | None = None, length: int | None = None, reach: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The logits of a segment (B, T, V), and the memory for the next segment; see ``hidden_states`` and
-        ``remember``."""
+        """The logits (B, T, V) of a segment, and the memory for the next; see ``hidden_states`` and ``remember``."""
         states = self.hidden_states(tokens, memory=memory, reach=reach)
         return F.linear(states[-1], self.embedding.weight, self.bias), self.remember(states, memory, length)
 
@@ -270,8 +267,7 @@ class Plain(Prompts):
 
 
 class Cached(Plain):
-    """``Plain`` with a cache of the keys and values of the last ``reach`` tokens, so a token costs only one
-    position."""
+    """``Plain`` with a cache of the keys and values of the last ``reach`` tokens: a token costs one position."""
 
     def __init__(self, model: TransformerXL, prompts: Sequence[Sequence[int]], reach: int) -> None:
         super().__init__(model, prompts, reach)

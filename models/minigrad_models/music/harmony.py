@@ -152,7 +152,7 @@ def written_with(melody: Melody, grid: Ids, shift: int, count: int) -> Written:
         if voice >= ALTO:
             start, stop = melody.song.seconds_at((melody.begin + np.array([first, end])) / ROWS).tolist()
             pitch -= shift
-            pitch = pitch % 12 if pitch < 0 else min(pitch, 127 - (127 - pitch) % 12)  # moved by octaves into MIDI's range
+            pitch = pitch % 12 if pitch < 0 else min(pitch, 127 - (127 - pitch) % 12)  # by octaves into MIDI's range
             notes.append(Note(pitch, velocity, start, stop, voice))
     notes.sort(key=lambda note: (melody.step(note.start), note.track))
     steps = np.array([melody.step(note.start) for note in notes])
