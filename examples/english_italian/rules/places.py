@@ -1,4 +1,4 @@
-"""Locations of things, destinations of people, and people's activities there."""
+"""Where things are, where people go, and what they do there."""
 
 from __future__ import annotations
 

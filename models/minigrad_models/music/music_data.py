@@ -157,8 +157,7 @@ def song_in(path: Path) -> Song:
 
 
 def piece_in(path: Path, language: Any) -> tuple[Any, Song]:
-    """The piece in a MIDI file, and its song. Raises like ``song_in``, and ValueError if the language cannot express
-    it."""
+    """The piece in a MIDI file, and its song. Raises like ``song_in``, and ValueError if it does not fit."""
     song = song_in(path)
     try:
         return language.piece_of(song), song
