@@ -53,8 +53,7 @@ class Task(NamedTuple):
     Attributes:
         help: a one-line description.
         run: a function of the environment's Python and the remaining arguments that returns an exit code.
-        extra: the extras from pyproject.toml that it requires, separated by commas; None if it runs without an
-            environment.
+        extra: the extras from pyproject.toml that it requires, comma-separated; None if it needs no environment.
     """
 
     help: str

@@ -61,8 +61,7 @@ class PictureBatches:
     """Batches of pictures (N, P), in a new order in each epoch.
 
     Args:
-        most: the largest share of pixels that masking noise erases; each picture gets its own share, from 0 to
-            ``most``.
+        most: the largest share of pixels that masking noise erases. Each picture has its own share, from 0 to most.
     """
 
     def __init__(self, pictures: Tensor, seed: int, most: float = 0.0) -> None:

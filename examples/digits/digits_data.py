@@ -1,5 +1,4 @@
-"""1,797 handwritten digits of 8 × 8 pixels, which ship with the example. ATTRIBUTION.md names the source and
-licence."""
+"""1,797 handwritten digits of 8 × 8 pixels, shipped with the example. ATTRIBUTION.md names the source and licence."""
 
 from __future__ import annotations
 

@@ -76,8 +76,7 @@ def states(model: nn.Module, digits: Digits) -> tuple[Pictures, Pictures]:
 
 
 def attention(model: nn.Module, digits: Digits) -> Pictures:
-    """The attention of the transformer's class token, by layer and head, next to each digit, with a square per
-    patch."""
+    """The attention of the transformer's class token by layer and head, next to each digit: a square per patch."""
     pictures: list[Picture] = []
     for number, image in enumerate(digits.images):
         pictures.append(Picture(image / image.max(), f"a {digits.labels[number]}"))

@@ -52,14 +52,13 @@ class Vectors:
         return self.numbers[word]
 
     def nearest(self, word: str, count: int = 10) -> Near:
-        """The words with the largest cosine similarity to a word, except itself. Raises ValueError for an unknown
-        word."""
+        """The other words with the largest cosine similarity to a word. Raises ValueError for an unknown word."""
         i = self.index(word)
         return self._near(self.units[i], [i], count)
 
     def analogy(self, a: str, b: str, c: str, count: int = 5) -> Near:
-        """Answers to "a is to b as c to what?": the words, except these three, with the largest cosine similarity to b
-        − a + c (3CosAdd: Mikolov et al. 2013, arXiv 1301.3781, section 4). Raises ValueError for an unknown word."""
+        """Answers to "a is to b as c to what?": the words, except these three, with the largest cosine to b − a + c
+        (3CosAdd: Mikolov et al. 2013, arXiv 1301.3781, section 4). Raises ValueError for an unknown word."""
         one, two, three = map(self.index, (a, b, c))
         return self._near(self.units[two] - self.units[one] + self.units[three], [one, two, three], count)
 

@@ -62,8 +62,7 @@ def by_softmax(query: Tensor, scale: float = SCALE) -> Tensor:
 
 
 def derivative(angle: float, scale: float) -> float:
-    """The derivative of the result with respect to the direction, computed by the engine in degrees Celsius per
-    degree."""
+    """The derivative of the result with respect to the direction, in °C per degree, computed by the engine."""
     turned = mg.tensor([angle], dtype=mg.float64, requires_grad=True)
     (gradient,) = mg.autograd.grad((by_softmax(direction(turned), scale) @ values()).sum(), turned)
     return float(gradient[0])

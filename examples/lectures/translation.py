@@ -122,8 +122,7 @@ def teacher_forced(trained: Trained) -> Tensor:
 
 @mg.no_grad()
 def write(trained: Trained, sentence: str = SENTENCE) -> list[Written]:
-    """The steps of inference: the encoder runs once, then the decoder once per token (always the likeliest), until
-    EOS."""
+    """The steps of inference: the encoder runs once, the decoder once per token (always the likeliest), until EOS."""
     model = trained.model
     memory, mask = model.encode(mg.tensor([[*trained.english.encode(sentence), EOS]]))
     output, steps = [BOS], list[Written]()

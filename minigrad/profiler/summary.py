@@ -138,8 +138,7 @@ def summary(
         dtypes: for ``input_size``: a dtype for all shapes, or one for each; None means the default dtype.
         depth: how many nested levels the table shows; all if None. Repeated modules share one row, "0 … 11".
 
-    Raises TypeError unless model is a module, or if inputs are given twice; ValueError for a wrong shape, dtype or
-    depth.
+    Raises TypeError for a wrong model, or inputs given twice; ValueError for a wrong shape, dtype or depth.
     """
     if not isinstance(model, Module):
         raise TypeError(f"summary takes a module (nn.Module), not {type(model).__name__}")

@@ -64,11 +64,10 @@ class Prompts:
 
 
 class Plain(Prompts):
-    """The reference: at each step the model, a ``Causal`` or a model with the same attributes, runs over the whole
-    window. When the text outgrows the context, the window moves by ``stride`` tokens at a time. With a stride of 1,
-    each token is predicted from as many tokens as the model can see, but a cache no longer helps; with more, it is
-    refilled once per stride. A batch's windows move together. Raises ValueError like ``Prompts``, and for a stride out
-    of range."""
+    """The reference: at each step the model, ``Causal`` or with the same attributes, runs over the whole window. When
+    the text outgrows the context, the window moves by ``stride`` tokens at a time. With a stride of 1, each token is
+    predicted from as many tokens as the model can see, but a cache no longer helps; with more, it is refilled once per
+    stride. A batch's windows move together. Raises ValueError like ``Prompts``, and for a stride out of range."""
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
         super().__init__(prompts, model.config.vocabulary, device)

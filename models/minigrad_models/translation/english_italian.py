@@ -29,7 +29,7 @@ _PROPER = {
         *("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
     )
 }
-_AFTER_I = re.compile(  # words that follow the Italian article i; else "i" is the English I
+_AFTER_I = re.compile(  # words of the corpus that follow the Italian article i; before others "i" is the English I
     r"""bambini|begli|bei|bicchieri|biscotti|camerieri|cani|cappelli|cassetti|cavalli|conigli|fiori|fratelli|funghi|gatti|
     genitori|giocattoli|giornali|letti|libri|loro|lupi|medici|miei|musei|nostri|panini|piatti|pomodori|ragazzi|ragni|
     ristoranti|suoi|tavoli|telefoni|topi|treni|tuoi|vestiti""",
