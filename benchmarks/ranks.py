@@ -2,10 +2,10 @@
 
     python -m benchmarks.ranks [--work multi30k] [--work gpt-384] [--ranks 2] [--rounds 3] [--seconds 4]
 
-Efficiency is weak scaling: each rank has its own batch, as large as that of the single process, and
+Efficiency is weak scaling: each rank has its own batch, as large as the batch of the single process, and
 DistributedDataParallel averages the gradients. The table includes the ceiling (the same processes without
-communication) and strong scaling (the ranks share one batch). minigrad's all-reduce is compared with that of the MPI
-library on the same buffer.
+communication) and strong scaling (the ranks share one batch). minigrad and the MPI library are compared in an
+all-reduce of the same buffer.
 """
 
 from __future__ import annotations

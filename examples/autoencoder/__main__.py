@@ -13,7 +13,7 @@ from .lesson import DEFAULT, PARTS, Sizes, lesson
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
+    """The command-line options."""
     about = "Autoencoders of handwritten digits and of sentences: a few minutes of training, and the results."
     p = program.parser("examples.autoencoder", about)
     names = ", ".join(PARTS)

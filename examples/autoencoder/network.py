@@ -23,7 +23,7 @@ from minigrad import Tensor, nn
 
 
 class Autoencoder(nn.Module):
-    """An encoder and a decoder made of fully-connected layers. ``sizes`` are those of the encoder: P pixels, hidden
+    """An encoder and a decoder made of fully-connected layers. ``sizes`` are the encoder's sizes: P pixels, hidden
     units, and the K numbers of the code. The decoder reverses them."""
 
     def __init__(self, *sizes: int) -> None:

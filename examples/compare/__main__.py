@@ -26,7 +26,7 @@ LAYERS = {"convolution": 4, "transformer": 2}
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
+    """The command-line options."""
     p = program.parser(
         "examples.compare",
         "Train translators of equal size on the corpus that ships with minigrad, and compare them. You can stop "

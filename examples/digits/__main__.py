@@ -14,7 +14,7 @@ from .train_digits import EPOCHS
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
+    """The command-line options."""
     p = program.parser("examples.digits", "Four architectures of one size learn the same handwritten digits.")
     p.add_argument("--epochs", type=whole(), default=EPOCHS, help=f"epochs of each training run (default: {EPOCHS})")
     p.add_argument("--repeat", type=whole(), default=1, help="number of seeds, from --seed up (default: 1)")

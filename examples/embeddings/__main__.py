@@ -32,7 +32,7 @@ HELP = {  # for the fields of Settings
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
+    """The command-line options."""
     p = program.parser("examples.embeddings", ABOUT)
     source = p.add_mutually_exclusive_group()
     source.add_argument("--language", choices=("english", "italian"), default="english", help="shipped corpus")

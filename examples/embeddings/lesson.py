@@ -44,9 +44,9 @@ def lesson(
     questions: Sequence[Question] = (),
 ) -> Lesson:
     """The lesson about the vectors for a text. ``learned`` comes from ``learning``, or is None if nothing was trained.
-    ``language`` is that of the shipped corpus, whose grammar provides questions, or None for another text. The lesson
-    shows the nearest words to ``words`` and the answers to ``questions``, by default some from the corpus. Raises
-    ValueError if a word has no vector."""
+    ``language`` is the language of the shipped corpus, whose grammar provides questions, or None for another text. The
+    lesson shows the nearest words to ``words`` and the answers to ``questions``, by default some from the corpus.
+    Raises ValueError if a word has no vector."""
     questions = questions or [one for one in QUESTIONS.get(language, ()) if vectors.numbers.keys() >= {*one}]
     return told(
         globals(),

@@ -2,7 +2,7 @@
 
 The model follows Mikolov et al. 2013, "Distributed Representations of Words and Phrases and their Compositionality"
 (arXiv 1310.4546). Each word has two vectors: v as the centre word ("input"), and v' as a context word ("output"). The
-score of a pair is their dot product, and training learns to tell pairs in the text from pairs with random words.
+score of a pair is their dot product, and training learns to distinguish pairs in the text from random pairs.
 
 Shapes: P pairs, N noise draws, K noise words in each, D vector width, V vocabulary, T words in a text.
 """

@@ -64,7 +64,7 @@ class Verb:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Motion to a place, location, and motion from it: al parco and nel parco, but in cucina, a scuola."""
+    """Phrases for motion to, location in and motion from a place: al parco and nel parco, but in cucina, a scuola."""
 
     name: str
     to: Piece

@@ -12,7 +12,7 @@ from .lesson import LENGTHS, UPDATES, lesson
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
+    """The command-line options."""
     about = (
         "Vanishing and exploding gradients: measured by distance in chains of products, recurrent networks and a "
         "transformer, and compared with theory; and training runs on tasks that require memory."

@@ -32,7 +32,7 @@ LESSONS = {  # name: (module, topic)
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
+    """The command-line options."""
     about = "Worked examples of the transformer lectures; all numbers are computed by minigrad."
     p = program.parser("examples.lectures", about, seeded=False)
     p.add_argument("names", nargs="*", metavar="name", help="lessons to print (default: all; see --list)")

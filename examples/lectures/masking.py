@@ -130,7 +130,7 @@ def losses(network: Network, exercise: Exercise, causal: bool) -> Losses:
 
 
 def shares() -> dict[str, float]:
-    """What happens to the words in many sentences, as shares of all words."""
+    """The outcomes for the words in many sentences, as shares of all words."""
     words = ids(WORDS).expand(SENTENCES, COUNT)
     exercise = bert(words, mg.Generator().manual_seed(SEED))
     read, targets = exercise.read[:, 1:-1].numpy(), exercise.targets[:, 1:-1].numpy()
@@ -173,7 +173,7 @@ def _names(row: Tensor) -> list[str]:
 
 
 def _fates(exercise: Exercise) -> list[str]:
-    """What happens to each of BERT's tokens."""
+    """The outcome for each of BERT's tokens."""
     fates = []
     for read, target in zip(_names(exercise.read[0]), _names(exercise.targets[0]), strict=True):
         fates.append("" if not target else "hidden" if read == MASK else "kept" if read == target else "replaced")

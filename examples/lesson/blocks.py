@@ -29,7 +29,7 @@ class Plain:
     """A block whose page needs its fields unchanged."""
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
+        """The data for assets/lecture.js."""
         return {"kind": type(self).__name__.lower(), **vars(self)}
 
 
@@ -92,7 +92,7 @@ class Matrix:
         return f"{self.name}{where}: {self.how(*self.example)}"
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
+        """The data for assets/lecture.js."""
         array, how = self.array, self.how
         explained = how and [[how(i, j) for j in self.shown] for i in range(len(array))]
         return {
@@ -120,7 +120,7 @@ class Equation:
         self.parts = parts
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
+        """The data for assets/lecture.js."""
         parts = [part if isinstance(part, str) else part.data() for part in self.parts]
         return {"kind": "equation", "parts": parts}
 
@@ -192,7 +192,7 @@ class Chart:
         return draw(self.title, self.across, self.up, self.curves(), (self.log_x, self.log_y), width)
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
+        """The data for assets/lecture.js."""
         return {
             "kind": "chart",
             "title": self.title,
@@ -225,7 +225,7 @@ class Choice(Plain):
     slider: bool = False
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
+        """The data for assets/lecture.js."""
         return {**super().data(), "options": [option.data() for option in self.options]}
 
 
@@ -244,7 +244,7 @@ class Positions:
     view: Any  # a PositionalEncoding
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
+        """The data for assets/lecture.js."""
         return {"kind": "positional", "data": self.view.data()}
 
 
@@ -273,7 +273,7 @@ class Pictures:
     side: int = 8  # of the square for a number, in pixels
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js. The largest number in all pictures has the full colour."""
+        """The data for assets/lecture.js. The largest number in all pictures has the full colour."""
         arrays = [one.array for one in self.pictures]
         most = max(float(np.abs(array[np.isfinite(array)]).max(initial=0)) for array in arrays)
         pictures = [
@@ -299,7 +299,7 @@ class Dense:
     after: Literal["", "tanh", "sigmoid"] = ""
 
     def data(self) -> dict[str, str]:
-        """For assets/plane.js."""
+        """The data for assets/plane.js."""
         return {"weight": coded(self.weight, "<f4"), "bias": coded(self.bias, "<f4"), "after": self.after}
 
 
@@ -314,7 +314,7 @@ class Plane:
     network: Sequence[Dense]  # maps the two coordinates of a point to height × width numbers from 0 to 1
 
     def data(self) -> dict[str, Any]:
-        """For assets/plane.js."""
+        """The data for assets/plane.js."""
         return {
             "kind": "plane",
             "title": self.title,

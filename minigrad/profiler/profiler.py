@@ -40,7 +40,7 @@ class DeviceType(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a profile does in one step of its schedule."""
+    """The action of a profile in a step of its schedule."""
 
     NONE = 0
     WARMUP = 1

@@ -175,7 +175,7 @@ class Recorder(Observer):
         return event
 
     def close(self, event: Event) -> None:
-        """End an event, and any events inside it that are still open (such as those of an unfinished generator)."""
+        """End an event, and any events inside it that are still open (such as events in an unfinished generator)."""
         end, stack = self.clock(), self._thread.events
         if not event.end and event in stack:  # otherwise, the profile has ended or this is another thread
             self._close_to(event, stack, end)

@@ -184,7 +184,7 @@ def mapped(value: Any, name: str, function: Callable[[Any, str], Any], kind: typ
 
 
 class Kept:
-    """A tensor as it was when recorded: later in-place changes do not affect its numbers."""
+    """A tensor as recorded: later in-place changes do not affect its numbers."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.version = tensor._changes[0]

@@ -1,4 +1,4 @@
-"""Where things are, where people go, and what they do there."""
+"""The places of things and people, and people's activities there."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def in_evaluation(model: Module) -> Iterator[None]:
 def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: list[Frame]) -> Kind:
     """Whether queries and keys come from the same tensor, judging by the innermost module with states as inputs."""
     target, source = layer.weights.shape[-2:]
-    crosses = target != source  # if no module tells
+    crosses = target != source  # unless a module determines it
     for frame in reversed(frames):
         (query_mapped, query_plain), (key_mapped, key_plain) = (_origins(x, frame) for x in (query, key))
         of_query, of_key = query_mapped or query_plain, key_mapped or key_plain

@@ -122,7 +122,7 @@ class Builder:
         return replace(self._graph, nodes=nodes, edges=edges)
 
     def drawn(self, run: bool) -> Graph:
-        """The graph with gradients: all of them with ``run``, or those that remain after a backward pass freed it."""
+        """The graph with gradients: all of them with ``run``, or the remaining ones if a backward pass freed it."""
         gradients = Shown(self.tape)
         if self.is_released():
             gradients.take(self.leaves())

@@ -71,7 +71,7 @@ def to_ours(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -
 
 
 def to_theirs(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -> Weights:
-    """The weights of a model (or their gradients) by the file's names, without those that match no rule."""
+    """The weights of a model (or their gradients) by the file's names, without weights that do not match any rule."""
     result = {}
     for rule in rules:
         for theirs, ours in rule.names(layers):

@@ -114,7 +114,7 @@ class Config:
             self.label_names = numbered(self.labels)
         self.labels = len(self.label_names)
 
-    # The layers also read these; see ``LayerConfig``.
+    # The layers read these as well; see ``LayerConfig``.
     activation_dropout, norm_first, position_encoding = 0.0, False, "learned"
 
     def dropout_or(self, special: float | None) -> float:

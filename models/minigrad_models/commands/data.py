@@ -113,7 +113,7 @@ def download(file: File, part: Path) -> None:
     """Download the rest of a partial file, or all of it if the server lacks ranges. Raises like ``fetch``."""
     there = part.stat().st_size if part.exists() else 0
     if there >= file.size:
-        return  # the digest will tell
+        return  # the digest is checked later
     request = Request(file.address, headers={"User-Agent": "minigrad", "Range": f"bytes={there}-"})
     with urlopen(request, timeout=PATIENCE) as answer, bar(file.size, part.stem, "B") as progress:
         if not answer.headers.get("Content-Range", "").startswith(f"bytes {there}-"):

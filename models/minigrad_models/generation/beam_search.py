@@ -198,9 +198,9 @@ def beam_search(
         log P(Y | X) / lp(Y),    lp(Y) = ((5 + |Y|) / 6)^α
 
     (Wu et al. 2016, arXiv 1609.08144, equation 14, without its coverage penalty), where |Y| includes EOS. At each step,
-    the continuations of a sentence by all tokens are sorted by log P. Of the first W, those that end are finished; the
-    W best others are continued. Returns at most W hypotheses for each sentence, best first. If none ended before the
-    limit, these are the beams.
+    the continuations of a sentence by all tokens are sorted by log P. Continuations among the first W that end are
+    finished, and the W best others are continued. Returns at most W hypotheses for each sentence, best first. If none
+    ended before the limit, these are the beams.
 
     Args:
         max_new_tokens, eos_token_id: see ``greedy``.
@@ -255,7 +255,7 @@ class _Beam:
         self.finished: list[list[Hypothesis]] = [[] for _ in self.limits]  # of each sentence, best first
 
     def step(self, length: int) -> None:
-        """Append a token to the beams, and rank those that end."""
+        """Append a token to the beams, and rank the beams that end."""
         norm, log_p, rows, tokens = self.candidates()
         size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once, so this many continue
         ended = tokens == (NEVER if self.eos_token_id is None else self.eos_token_id)

@@ -76,7 +76,7 @@ class Config:
         self.d_ff = self.d_ff or 4 * self.d_model
         check_sizes(self)
 
-    # The layers also read these; see ``LayerConfig``.
+    # The layers read these as well; see ``LayerConfig``.
     activation_dropout, norm_first, position_encoding = 0.0, True, "learned"
 
     def published(self) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class Config:
         if self.d_model % 2:
             raise ValueError(f"d_model ({self.d_model}) must be even: half of a distance's numbers are sines")
 
-    # The layers also read these; see ``LayerConfig``.
+    # The layers read these as well; see ``LayerConfig``.
     positions, position_encoding = 0, "relative"
 
 

@@ -1,7 +1,7 @@
 """Harmonises a melody with three lower voices, using a particle filter.
 
 The model generates a chorale from left to right, so it cannot look ahead in the melody. Sequential Monte Carlo
-compensates for this by generating K chorales in parallel. Their soprano tokens are those of the melody, and alto, tenor
+compensates for this by generating K chorales in parallel. Their soprano tokens are fixed to the melody, and alto, tenor
 and bass are sampled from the model. Each chorale has a weight: the product of the model's probabilities of the melody
 notes. When the effective sample size of the weights, (Σw)² / Σw², falls below K / 2, chorales are resampled in
 proportion to their weights: a chorale that led to the melody well is continued several times, and others not at all

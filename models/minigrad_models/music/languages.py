@@ -83,7 +83,7 @@ def encode(notes: Iterable[Note]) -> Ids:
     end = np.maximum(np.rint(table[:, 1] * STEPS).astype(np.int64), start + 1)
     pitch, velocity = table[:, 2].astype(np.int64), table[:, 3].astype(np.int64) // BIN
     time, begins = np.concatenate([end, start]), np.repeat([False, True], len(table))
-    # Of notes that begin together, the first to end is written first, as ``decode`` expects.
+    # If notes begin together, the first to end is written first, as ``decode`` expects.
     order = np.lexsort((*(np.tile(key, 2) for key in (velocity, end, pitch)), begins, time))
     time, begins, pitch, velocity = time[order], begins[order], np.tile(pitch, 2)[order], np.tile(velocity, 2)[order]
     onsets = np.flatnonzero(begins)

@@ -76,7 +76,7 @@ def checked(notes: Iterable[Note]) -> list[Note]:
             fault = f"pitches are integers from 0 to 127, not {pitch}"
         elif not (_whole(velocity) and 1 <= velocity <= 127):
             fault = f"velocities are integers from 1 to 127, not {velocity}"
-        elif not 0 <= start <= end <= MOST_SECONDS:  # also true if either is NaN
+        elif not 0 <= start <= end <= MOST_SECONDS:  # true even if either is NaN
             times = "a note begins at 0 s or later, and ends after that, within 24 hours"
             fault = f"it lasts from {start} to {end}: {times}"
         elif not (_whole(track) and track >= 0):

@@ -55,7 +55,7 @@ class Config:
         if self.attention == "absolute" and self.d_model % 2:
             raise ValueError(f"d_model ({self.d_model}) must be even: half of a position's numbers are sines")
 
-    position_encoding = "relative"  # the layers also read this; see ``LayerConfig``
+    position_encoding = "relative"  # the layers read this as well; see ``LayerConfig``
 
 
 class Attention(MultiHeadAttention):

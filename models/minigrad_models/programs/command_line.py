@@ -57,7 +57,7 @@ class Command(NamedTuple):
 
 def parser_of(prog: str, description: str, examples: str, commands: Iterable[Command]) -> Parser:
     """The parser of the program ``prog``, with examples after the options. ``act`` runs the chosen command, or prints
-    the help if there is none."""
+    the help without a command."""
     p = Parser(prog=prog, description=description, epilog=examples, formatter_class=RAW)
     p.set_defaults(act=lambda options: p.parse_args(["--help"]))
     parsers = p.add_subparsers(dest="command", metavar="command")
