@@ -73,8 +73,7 @@ def voicings(chord: str, tonic: int, minor: int) -> tuple[Array, Array]:
 
 
 def allowed(one: Array, other: Array) -> Array:
-    """Whether voices (..., 4) may move to others (...), which must be close together, without crossings or
-    parallels."""
+    """Whether voices (..., 4) may move to others (...): close together, without crossings or parallels."""
     gaps = other[..., :-1] - other[..., 1:]
     good = ((gaps > 0) & (gaps <= (12, 12, 24))).all(-1)
     for i, j in combinations(range(4), 2):
