@@ -1,11 +1,11 @@
-"""The tasks of a checkout, one command each. Needs only Python 3.11 or later:
+"""The tasks in a checkout, one command each. Requires only Python 3.11 or later:
 
     python tasks.py translate       train a small translator and use it
     python tasks.py test            run the library's tests
     python tasks.py --help          list all tasks
 
-A task first installs its requirements: in the active virtual environment, or else in .venv, which it creates.
-Arguments after the task's name go to the program that the task runs.
+A task first installs its requirements in the active virtual environment, or otherwise in .venv, which it creates.
+Arguments after the task name are passed to the program that the task runs.
 """
 
 import argparse
@@ -29,9 +29,9 @@ if sys.version_info < (3, 11):  # noqa: UP036 (for older Pythons, which can pars
 ROOT = Path(__file__).resolve().parent
 PROJECT = ROOT / "pyproject.toml"
 GENERATORS = tuple(f"generate_{page}.py" for page in ("names", "index", "pytorch", "lines", "mistakes"))  # in docs/
-STAMP = "minigrad-installed.json"  # in the environment: the installed extras, and a hash of pyproject.toml
+STAMP = "minigrad-installed.json"  # in the environment: the installed extras and a hash of pyproject.toml
 MOST_TEST_PROCESSES = 8
-# Commands of minigrad; other words after the task's name are sentences.
+# Commands of minigrad. Other words after the task name are sentences.
 TRANSLATE_COMMANDS = ("train", "evaluate", "translate", "serve", "config", "data", "-h", "--help")
 CACHES = (
     "build",
@@ -48,12 +48,12 @@ CACHES = (
 
 
 class Task(NamedTuple):
-    """A command of this program.
+    """A command in this program.
 
     Attributes:
         help: a one-line description.
-        run: takes the environment's Python and the remaining arguments; returns an exit code.
-        extra: the extras of pyproject.toml that it needs, separated by commas; None if it needs no environment.
+        run: a function of the environment's Python and the remaining arguments that returns an exit code.
+        extra: the extras from pyproject.toml that it requires, comma-separated; None if it needs no environment.
     """
 
     help: str
@@ -65,13 +65,13 @@ class Task(NamedTuple):
 
 
 def translate(python: str, args: list[str]) -> int:
-    """The translation example: trains without arguments, translates sentences, or runs its commands."""
+    """The translation example: train without arguments, translate sentences, or run its commands."""
     command = [] if args and args[0] in TRANSLATE_COMMANDS else ["translate" if args else "train"]
     return call([python, "-m", "minigrad", *command, *args], {"MINIGRAD_COMMAND": "python tasks.py translate"})
 
 
 def test(python: str, args: list[str]) -> int:
-    """The library's tests, or the nightly ones (``--nightly``): the given ones, or all in parallel.
+    """The library's tests or the nightly tests (``--nightly``): those given, or all in parallel.
 
     Parallel processes use one thread each, so that they do not compete for cores.
     """
@@ -80,12 +80,12 @@ def test(python: str, args: list[str]) -> int:
     if selection:
         return call([python, "-m", "pytest", *tier, *selection])
     processes = str(min(os.cpu_count() or 1, MOST_TEST_PROCESSES))
-    # With worksteal each process starts with consecutive tests, so that a file's fixtures are created once.
+    # With worksteal, each process starts with consecutive tests, so that the fixtures of a file are created once.
     return call([python, "-m", "pytest", *tier, "-n", processes, "--dist", "worksteal"], threads(1))
 
 
 def lint(python: str, args: list[str]) -> int:
-    """Style, layout, and the English of sentences and names."""
+    """Style, layout, and the English in sentences and names."""
     ruff = ([python, "-m", "ruff", *words, *(args or ["."])] for words in (["check"], ["format", "--check"]))
     return max(map(call, [*ruff, *([] if args else [[python, str(Path("docs") / "english.py")]])]))
 
@@ -111,12 +111,12 @@ def site(python: str, args: list[str]) -> int:
 
 
 def check(python: str, args: list[str]) -> int:
-    """Style, types, generated pages and tests; runs all of them even if one fails."""
+    """Style, types, generated pages and tests, all of which run even if one fails."""
     return max([lint(python, []), types(python, []), index(python, ["--check"]), test(python, args)])
 
 
 def clean(_python: str, _args: list[str]) -> int:
-    """Removes caches and builds, but not .venv."""
+    """Remove caches and builds, but not .venv."""
     paths = [ROOT / name for name in CACHES]
     for folder in ("minigrad", "models", "examples", "tests", "benchmarks", "docs", "__pycache__"):
         paths += [ROOT / folder] if folder == "__pycache__" else (ROOT / folder).rglob("__pycache__")
@@ -157,7 +157,7 @@ def call(command: list[str], environment: dict[str, str] | None = None) -> int:
     try:
         with subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONUTF8": "1", **changed}) as process:
             return process.wait()
-    except KeyboardInterrupt:  # the program was also interrupted, and printed its message
+    except KeyboardInterrupt:  # the program was interrupted as well, and printed its message
         return 130
 
 
@@ -167,7 +167,7 @@ def threads(count: int) -> dict[str, str]:
 
 
 def environment_python() -> Path:
-    """The Python of the active virtual environment, or else of .venv, which is created if necessary."""
+    """The Python of the active virtual environment, or otherwise of .venv, which is created if necessary."""
     if sys.prefix != sys.base_prefix:
         return Path(sys.executable)
     python = python_in(ROOT / ".venv")
@@ -177,7 +177,7 @@ def environment_python() -> Path:
 
 
 def python_in(environment: Path) -> Path:
-    """The path of a virtual environment's Python."""
+    """The path to the Python in a virtual environment."""
     return environment / "Scripts" / "python.exe" if os.name == "nt" else environment / "bin" / "python"
 
 
@@ -194,7 +194,7 @@ def make_environment(folder: Path) -> None:
             "https://www.python.org/downloads/. Or create and activate an environment some other way first."
         )
     if call([sys.executable, "-m", "venv", str(folder)]):
-        shutil.rmtree(folder, ignore_errors=True)  # the next run would use an incomplete environment
+        shutil.rmtree(folder, ignore_errors=True)  # otherwise, the next run would use an incomplete environment
         sys.exit(f"Cannot create a virtual environment in {folder}: see above.")
 
 
@@ -205,7 +205,7 @@ def install(python: Path, extra: str) -> None:
     installed = read_stamp(stamp, source)
     if extra in installed:
         return
-    # --no-compile: few of the thousands of modules are ever imported, and Python compiles those then.
+    # --no-compile, as only a few of the thousands of modules are ever imported, which Python compiles then.
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-compile", "-q", "-e"]
     if call([*command, f".[{extra}]"]):
         sys.exit(
@@ -240,7 +240,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Run the task that the command line names."""
+    """Run the task named on the command line."""
     options = parser().parse_args()
     task: Task = TASKS[options.task]
     if task.extra is None or options.no_install:

@@ -1,1 +1,1 @@
-"""Measurements: programs rather than tests, since their figures depend on the machine, which each program describes."""
+"""Benchmarks: programs rather than tests, as their figures depend on the machine, which each program describes."""

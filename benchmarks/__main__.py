@@ -1,9 +1,9 @@
-"""All measurements, one table per part (--only lists the parts).
+"""Runs all benchmarks, with one table per part (--only lists the parts).
 
     python -m benchmarks [--only steps,layers] [--work small] [--quick]
     python -m benchmarks --readme
 
-If PyTorch or another library is not installed, the columns that compare with it stay empty, and the table says so.
+If PyTorch or another library is not installed, the columns for it stay empty, and the table says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compares training steps in this checkout and in another, such as the previous commit, in alternating rounds.
+"""Compares training steps in this checkout and another checkout, such as the previous commit, in alternating rounds.
 
 git worktree add ../before HEAD~1
 python -m benchmarks.before ../before [--work small] [--rounds 3] [--seconds 4]
@@ -21,7 +21,7 @@ NOW, BEFORE = "this checkout", "before"
 
 
 def table(before: Path, works: Iterable[str], rounds: int, seconds: float) -> Table:
-    """The table of training steps, one row per workload: times in ms, peak memory in MiB."""
+    """The table of training steps, with one row per workload: times in ms and peak memory in MiB."""
 
     def measure(which: str, work: str) -> Answer:
         root = ROOT if which == NOW else before

@@ -1,4 +1,4 @@
-"""Chromium, for benchmarks of pages."""
+"""Chromium, for page benchmarks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program that ``process.ask`` runs: one measurement of one library.
+"""The program that ``process.ask`` runs: a single measurement of one library.
 
 python -m benchmarks.child benchmarks.process:imported minigrad {}
 """

@@ -1,7 +1,7 @@
-"""Compares jobs in several libraries: first their results, then their times.
+"""Compares jobs in several libraries: first the results, then the timings.
 
-A module defines its jobs in ``jobs(library, **work)``, a dict of functions without arguments. ``jobs`` raises
-``Missing`` if the library is not installed.
+A module defines its jobs in ``jobs(library, **work)``, which returns a dict of functions without arguments. ``jobs``
+raises ``Missing`` if the library is not installed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Jobs = dict[str, Callable[[], Any]]
 
 
 def results(library: str, module: str, **work: Any) -> Answer:
-    """The result of each job, an array, as nested lists."""
+    """The result of each job (an array) as nested lists."""
     return {name: np.asarray(job()).tolist() for name, job in _jobs(library, module, work).items()}
 
 
@@ -44,10 +44,10 @@ def compared(
     random: Iterable[str] = (),
     **work: Any,
 ) -> dict[str, list[Answer]]:
-    """The times of a module's jobs by library. Raises Differ if the libraries' results differ.
+    """The timings of a module's jobs by library. Raises Differ if the libraries' results differ.
 
     Args:
-        tolerance: how far results may differ. random: jobs that draw random numbers; only their shapes must be equal.
+        tolerance: how far results may differ. random: jobs that draw random numbers, so only shapes must be equal.
     """
     what = ", ".join([module, *map(str, work.values())])
     progress(f"{what}: results")
@@ -69,6 +69,6 @@ def agree(what: str, answers: dict[str, Answer], tolerance: float = 0.0, random:
 
 
 def speed(answers: Iterable[Answer], job: str, tokens: int) -> float | None:
-    """Tokens per second of a job that computes ``tokens`` tokens; None if the library is missing."""
+    """Tokens per second in a job that computes ``tokens`` tokens; None if the library is missing."""
     time = middle(answers, job)
     return None if time is None else 1000 * tokens / time

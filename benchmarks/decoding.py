@@ -1,7 +1,7 @@
-"""Greedy decoding with the first workload's model: with the cache, without it, and on PyTorch.
+"""Greedy decoding with the model of the first workload: with a cache, without a cache, and in PyTorch.
 
-minigrad decodes as minigrad_models.translation.transformer does. PyTorch has no cache: its ``nn.Transformer``, with the
-same weights, encodes the source once and then reads all tokens so far at each step. The tokens must be equal.
+minigrad decodes as minigrad_models.translation.transformer does. PyTorch has no cache, so its ``nn.Transformer``, with
+the same weights, encodes the source once and then reads all tokens so far at each step. The tokens must be equal.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ BATCHES = (1, 32)
 LIBRARIES = ("minigrad", "without cache", "torch")
 GOAL = 1.5
 ATTENTIONS = {
-    "encoder": {"attention": "self_attn"},  # our names for the attention modules, and PyTorch's
+    "encoder": {"attention": "self_attn"},  # our names and PyTorch's for the attention modules
     "decoder": {"self_attention": "self_attn", "cross_attention": "multihead_attn"},
 }
 
 
 def model_of(work: Work, positions: int) -> Transformer:
-    """minigrad's model. Its weights are large enough for sentences to differ, and the logit of the end symbol is always
-    0, far below the largest of the others, so that no sentence ends early."""
+    """The minigrad model. Its weights are large enough for sentences to differ, and the logit of the end symbol is
+    always 0, far below the largest of the other logits, so sentences do not end early."""
     config = Config(work.vocabulary, work.width, work.heads, work.layers, work.hidden, positions=positions)
     model, draw = Transformer(config).eval(), np.random.default_rng(0)
     with minigrad.no_grad():
@@ -45,7 +45,7 @@ def model_of(work: Work, positions: int) -> Transformer:
 
 
 class Theirs:
-    """The model on PyTorch, with greedy decoding."""
+    """The PyTorch model, with greedy decoding."""
 
     def __init__(self, torch: Any, work: Work, positions: int) -> None:
         nn, sizes = torch.nn, (work.width, work.heads, work.hidden)
@@ -54,7 +54,7 @@ class Theirs:
         values = {name: torch.from_numpy(value.numpy()) for name, value in own.items()}
         encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(*sizes, batch_first=True), work.layers)
         decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(*sizes, batch_first=True), work.layers)
-        self.model = nn.Transformer(  # neither has a final norm, as in the paper
+        self.model = nn.Transformer(  # neither model has a final norm, as in the paper
             work.width, work.heads, custom_encoder=encoder, custom_decoder=decoder, batch_first=True
         )
         self.model.load_state_dict(renamed(torch, work, values))
@@ -84,7 +84,7 @@ class Theirs:
 
 
 def renamed(torch: Any, work: Work, values: dict[str, Any]) -> dict[str, Any]:
-    """The weights under the names of ``nn.Transformer``, which keeps queries, keys and values in one matrix."""
+    """The weights under the names in ``nn.Transformer``, which keeps queries, keys and values in one matrix."""
     theirs_of = {}
     sides = [(side, i, kind) for side in ATTENTIONS for i in range(work.layers) for kind in ("weight", "bias")]
     for side, i, kind in sides:
@@ -102,7 +102,7 @@ def renamed(torch: Any, work: Work, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def jobs(library: str, work: str, batch: int, tokens: int) -> Jobs:
-    """The job that decodes sentences without padding, (B, length) -> (B, tokens)."""
+    """The job of decoding sentences without padding, (B, length) -> (B, tokens)."""
     size = SIZES[work]
     positions = size.length + tokens
     source = np.random.default_rng(1).integers(EOS + 1, size.vocabulary, (batch, size.length))
@@ -115,7 +115,7 @@ def jobs(library: str, work: str, batch: int, tokens: int) -> Jobs:
 
 
 def table(rounds: int, seconds: float, work: str = "multi30k", tokens: int = 32) -> Table:
-    """The table, one row per batch size."""
+    """The table, with one row per batch size."""
     columns = ("decoding", "sentences", "tokens/s", "without cache", "PyTorch", "times PyTorch's", "goal")
     title = f"Decoding {tokens} tokens a sentence, {SIZES[work].title}"
     result = Table(title, columns, ("", ".0f", ",.0f", ",.0f", ",.0f", ".2f", ".1f"))

@@ -1,4 +1,4 @@
-"""How long each program takes without options and data sets, in an empty folder, and the last lines that it prints:
+"""How long each program takes without options or data sets, in an empty folder, and the last lines that it prints:
 ``python -m benchmarks.defaults [--only gpt,music]``."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LIMIT = 120  # seconds
 
 
 def main() -> int:
-    """Run all programs and print a row for each; 1 if one fails or takes longer than the limit."""
+    """Run all programs and print a row for each. Returns 1 if any fails or exceeds the limit."""
     p = parser("benchmarks.defaults", __doc__)
     p.add_argument("--only", type=parts_of(PROGRAMS), default=[*PROGRAMS], metavar="NAMES", help=", ".join(PROGRAMS))
     table, worst = Table(describe(), ("command", "seconds", "at its end"), ("", ".0f", "")), 0.0

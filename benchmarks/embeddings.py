@@ -1,6 +1,6 @@
-"""Word vectors compared with gensim's, on the same text and settings, with one thread: speed and solved analogies.
+"""Compares word vectors with gensim's, on the same text and settings, with one thread: speed and solved analogies.
 
-``python -m benchmarks.embeddings`` needs gensim. Both programs read the shipped corpus as lists of words.
+``python -m benchmarks.embeddings`` requires gensim. Both programs read the shipped corpus as lists of words.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def sentences(corpus: Corpus) -> list[list[str]]:
 
 
 def gensims(corpus: Corpus, settings: Settings, rate: float) -> tuple[Vectors, float]:
-    """gensim's vectors, and the words it reads per second. Raises ImportError if it is not installed."""
+    """The vectors from gensim, and the words that it reads per second. Raises ImportError if it is not installed."""
     from gensim.models import Word2Vec
 
     texts = sentences(corpus)

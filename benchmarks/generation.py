@@ -1,6 +1,6 @@
-"""A small GPT-2 continues prompts on the CPU: with minigrad's cache, and with transformers' ``generate``.
+"""Continues prompts with a small GPT-2 on the CPU, using minigrad's cache and ``generate`` from transformers.
 
-Both models have the same weights, and the greedy texts must be equal. Sampled texts differ, but have the same length.
+Both models have the same weights, and their greedy texts must be equal. Sampled texts differ, but have the same length.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GOAL = 1.5
 
 
 class Size(NamedTuple):
-    """The size of a model, and of its texts: the tokens in a prompt, and those that follow."""
+    """The size of a model and its texts: the tokens in a prompt, and the tokens that follow."""
 
     vocabulary: int
     width: int = 384
@@ -44,7 +44,7 @@ TINY = Size(40, 8, 2, 2, 3, 6)  # to test the program
 
 
 def model_of(size: Size) -> Any:
-    """minigrad's model, with random weights that are large enough for texts to differ."""
+    """The minigrad model, with random weights that are large enough for texts to differ."""
     import minigrad as mg
     from minigrad_models.gpt.gpt2 import GPT2, Config
 
@@ -79,7 +79,7 @@ def jobs(library: str, sizes: list[int], batch: int) -> Jobs:
 
 
 def table(rounds: int, seconds: float, sizes: tuple[Size, ...] = tuple(map(Size, VOCABULARIES))) -> Table:
-    """The table, one row per vocabulary, number of texts and way of sampling."""
+    """The table, with one row per vocabulary, number of texts and way of sampling."""
     columns = ("writing", "V", "texts", "tokens/s", "transformers", "times transformers'", "goal")
     title = f"Writing {sizes[0].tokens} tokens after {sizes[0].prompt}, GPT-2 of {sizes[0].layers} × {sizes[0].width}"
     result = Table(title, columns, ("", ",.0f", ".0f", ",.0f", ",.0f", ".2f", ".1f"))

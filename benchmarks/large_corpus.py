@@ -1,9 +1,9 @@
-"""The memory that training on a large corpus takes: two million synthetic sentence pairs, within 2 GiB.
+"""Measures the memory used in training on a large corpus: two million synthetic sentence pairs, within 2 GiB.
 
     python -m benchmarks.large_corpus [--pairs 2000000] [--updates 200]
 
-It writes the pairs to a temporary folder (about 300 MB). In a new process ``minigrad train`` reads them, learns
-subwords, encodes, and trains a transformer. The figure is the process's peak memory.
+It writes the pairs to a temporary folder (about 300 MB). In a new process, ``minigrad train`` reads them, learns
+subwords, encodes the pairs, and trains a transformer. The result is the peak memory of the process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .program import parser, show
 from .table import Table
 
 LIMIT = 2048.0  # MiB
-WORDS = 200_000  # per language, as many as in Europarl, with Zipf's frequencies
+WORDS = 200_000  # per language, as many as in Europarl, with Zipf frequencies
 MEAN_WORDS = 12  # per sentence
 SOURCE_SOUNDS = ("bdfgklmnprst", "aeiou")
 TARGET_SOUNDS = ("chjqvwxz", "äeïöu")
@@ -31,7 +31,7 @@ BLOCK = 10_000  # pairs per write
 
 
 def write_corpus(folder: Path, pairs: int, seed: int = 0) -> None:
-    """Write train.x and train.y: each word of x has one translation in y, and the order of words is reversed."""
+    """Write train.x and train.y. Each word of x has one translation in y, and the word order is reversed."""
     draw = np.random.default_rng(seed)
     rows = [invented(WORDS, *sounds) for sounds in (SOURCE_SOUNDS, TARGET_SOUNDS)]
     chances = np.cumsum(1 / (np.arange(WORDS) + 2.7))
@@ -50,14 +50,14 @@ def write_corpus(folder: Path, pairs: int, seed: int = 0) -> None:
 
 
 def invented(count: int, consonants: str, vowels: str) -> list[str]:
-    """Distinct words, the shortest first, since a language's commonest words are short."""
+    """Distinct words, shortest first, as the most common words in a language are short."""
     syllables = [c + v for c in consonants for v in vowels]
     lengths = (itertools.product(syllables, repeat=n) for n in itertools.count(1))
     return ["".join(word) for word in itertools.islice(itertools.chain.from_iterable(lengths), count)]
 
 
 def command(library: str, folder: str, updates: int, vocabulary: int = 10_000) -> Answer:
-    """``minigrad train`` on a folder's corpus: seconds, and peak memory in MiB."""
+    """Run ``minigrad train`` on the corpus in a folder: seconds, and peak memory in MiB."""
     from minigrad_models.commands.minigrad_command import main as translate
 
     start = time.perf_counter()
@@ -71,7 +71,7 @@ def command(library: str, folder: str, updates: int, vocabulary: int = 10_000) -
 
 
 def main() -> int:
-    """Write the corpus, measure, and print; 1 if the memory exceeds the limit."""
+    """Write the corpus, measure, and print. Returns 1 if the memory exceeds the limit."""
     options = parser("benchmarks.large_corpus", __doc__, pairs=2_000_000, updates=200).parse_args()
     print(describe(), flush=True)
     with tempfile.TemporaryDirectory() as folder:

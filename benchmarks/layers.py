@@ -1,6 +1,6 @@
-"""Layers that the training steps do not cover, forward and backward.
+"""Layers that the training steps do not cover, including their backward passes.
 
-Both libraries run the same source. Results and all gradients, in float64 and from the same numbers, must be equal.
+Both libraries run the same source. All results and gradients, computed in float64 from the same numbers, must be equal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Layer:
 
     name: str
     make: Callable[[Any], Callable[..., Any]]  # returns a library's module or function
-    shape: tuple[int, ...]  # of the input, which gets a gradient, as a module's weights do
+    shape: tuple[int, ...]  # of the input, which gets a gradient like the module's weights
     goal: float = 1.0  # the target ratio of times
     trains: bool = True  # whether the backward pass is included; else ``eval()`` and ``no_grad``
 
@@ -37,7 +37,7 @@ def interpolate(mode: str) -> Callable[[Any], Callable[..., Any]]:
 
 
 def encoder(torch: Any, layers: int = 6) -> Any:
-    """An encoder of all-MiniLM-L6-v2's size."""
+    """An encoder of the same size as all-MiniLM-L6-v2."""
     width = SENTENCES[-1]
     layer = torch.nn.TransformerEncoderLayer(width, 12, 4 * width, activation="gelu", batch_first=True)
     return torch.nn.TransformerEncoder(layer, layers)
@@ -56,7 +56,7 @@ LAYERS = [
 
 def prepared(torch: Any, layer: Layer, dtype: str) -> tuple[Callable[[], Any], list[Any]]:
     """A function that runs the layer once, with the gradients for a fixed output gradient, and returns its result; and
-    the tensors that then have gradients. NumPy draws weights and inputs: they are the same for all libraries."""
+    the tensors that then have gradients. NumPy draws weights and inputs, so all libraries get the same."""
     draw, kind = np.random.default_rng(0), getattr(torch, dtype)
     module = layer.make(torch)
     leaves: list[Any] = []
@@ -88,7 +88,7 @@ def prepared(torch: Any, layer: Layer, dtype: str) -> tuple[Callable[[], Any], l
 
 
 def check(library: str) -> Answer:
-    """For each layer, some numbers of its result and of each gradient, in float64."""
+    """For each layer, a fingerprint of its result and of each gradient, in float64."""
     torch = library_module(library)
     numbers = []
     for layer in LAYERS:
@@ -99,7 +99,7 @@ def check(library: str) -> Answer:
 
 
 def fingerprint(values: Any) -> tuple[float, float, float]:
-    """An array's norm, and two weighted sums over it, whose weights depend on the position."""
+    """The norm of an array, and two weighted sums over it, whose weights depend on the position."""
     flat = np.asarray(values, np.float64).reshape(-1)
     place = np.arange(flat.size)
     return float(np.sqrt(flat @ flat)), float(flat @ np.cos(place)), float(flat @ np.sin(0.1 * place))
@@ -123,7 +123,7 @@ def measure(library: str, seconds: float) -> Answer:
 
 
 def table(rounds: int, seconds: float) -> Table:
-    """The table, one row per layer."""
+    """The table, with one row per layer."""
     checked = {library: ask("benchmarks.layers:check", library) for library in BOTH}
     agree({library: answer for library, answer in checked.items() if "missing" not in answer})
     answers = alternate(BOTH, rounds, partial(ask, "benchmarks.layers:measure", seconds=seconds), "layers")

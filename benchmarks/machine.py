@@ -1,4 +1,4 @@
-"""Describes the machine of a measurement: figures mean little without it."""
+"""Describes the machine used for a measurement, as figures mean little without it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def describe(*packages: str) -> str:
 
 
 def _processor() -> str:
-    """The processor's name, if the system reports it."""
+    """The name of the processor, if the system reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))

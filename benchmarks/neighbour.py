@@ -1,7 +1,7 @@
-"""Training steps while another process keeps one core busy, compared with the same steps on an idle machine.
+"""Compares training steps while another process keeps one core busy with the same steps on an idle machine.
 
 The steps run in one process, and the busy process is started and stopped in turns, so that other load on the machine
-affects both alike.
+affects both timings in the same way.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from .process import Answer, alternate, ask, library_module
 from .table import Table, ratio
 from .workloads import SIZES
 
-BAR = 2.2  # a step's time next to a busy process, over its time on an idle machine
+BAR = 2.2  # the time of a step next to a busy process over its time on an idle machine
 TURNS = 3  # of each kind, per process
 BUSY = "print(flush=True)\nwhile True: pass"
 
 
 @contextmanager
 def neighbour() -> Iterator[None]:
-    """Another process that computes all the time."""
+    """A process that computes continuously."""
     with subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
-            process.stdout.readline()  # it has started
+            process.stdout.readline()  # until it has started
             yield
         finally:
             process.kill()
 
 
 def train(library: str, work: str, seconds: float) -> Answer:
-    """Times of training steps in ms, on an idle machine and next to a busy process: {"quiet": [...], "busy": [...]}."""
+    """Training step times in ms, on an idle machine and next to a busy process: {"quiet": [...], "busy": [...]}."""
     step = steps.stepper(library_module(library), work)
     times: dict[str, list[float]] = {"quiet": [], "busy": []}
     for _ in range(TURNS):
@@ -47,7 +47,7 @@ def train(library: str, work: str, seconds: float) -> Answer:
 
 
 def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
-    """One row per workload: medians over all steps."""
+    """The table, with one row per workload: medians over all steps."""
     columns = ("step", "quiet ms", "busy ms", "busy to quiet", "goal", "PyTorch quiet ms", "busy ms", "busy to quiet")
     digits = ("", ".1f", ".1f", ".2f", ".1f", ".1f", ".1f", ".2f")
     result = Table("A training step next to a busy process", columns, digits)

@@ -1,4 +1,4 @@
-"""The cost of one op on tensors of 8 float32 elements, where only Python and the backward pass matter.
+"""The cost of an op on tensors of 8 float32 elements, where only Python and the backward pass matter.
 
 timeit runs each op separately, and in a chain of several ops.
 """
@@ -19,7 +19,7 @@ from .steps import BOTH, same
 from .table import Cell, Table, ratio
 
 CHAIN = 100  # ops
-CALLS = 100  # of one op between two readings of the clock
+CALLS = 100  # of one op between two clock readings
 WITH_COLLECTOR = "import gc; gc.enable()"  # timeit disables it
 Names = dict[str, Any]
 
@@ -29,14 +29,14 @@ class Op:
     """An op on x, and a chain of such ops."""
 
     name: str
-    once: str  # an expression of x (``shape``) and c (``other``), which both get gradients
-    chained: str  # the same for y, the previous result, which must stay bounded
+    once: str  # an expression in x (``shape``) and c (``other``), both of which get gradients
+    chained: str  # the expression for y, the previous result, which must stay bounded
     ops: int = 1  # ops in ``chained``: 2 if a second one restores the shape or the range
     shape: tuple[int, ...] = (8,)
     other: tuple[int, ...] = (8,)
 
     def programs(self) -> tuple[str, str, str, str]:
-        """Four programs: forward, forward and backward, a chain, and a chain with a single backward pass."""
+        """Four programs: forward, forward and backward, a chain, and a chain with one backward pass."""
         start, once = "x.grad = c.grad = None\n", f"y = {self.once}\n"
         chain = "y = x\n" + f"y = {self.chained}\n" * (CHAIN // self.ops)
         return once, f"{start}{once}y.backward(ones)", chain, f"{start}{chain}y.backward(ends)"
@@ -56,10 +56,10 @@ OPS = [
 
 
 def of_op(torch: Any, op: Op, dtype: Any = np.float32) -> Names:
-    """The namespace of an op's programs, for one library."""
+    """The namespace for an op's programs in one library."""
     draw = np.random.default_rng(0)
     x = torch.from_numpy(0.3 * draw.standard_normal(op.shape).astype(dtype))
-    near = np.eye(*op.other) if len(op.other) == 2 else np.ones(op.other)  # the values in a chain must not vanish
+    near = np.eye(*op.other) if len(op.other) == 2 else np.ones(op.other)  # values in a chain must not vanish
     c = torch.from_numpy((near + 0.01 * draw.standard_normal(op.other)).astype(dtype))
     names = {"torch": torch, "x": x.requires_grad_(), "c": c.requires_grad_()}
     for name, program in zip(("ones", "ends"), op.programs()[::2], strict=True):
@@ -69,7 +69,7 @@ def of_op(torch: Any, op: Op, dtype: Any = np.float32) -> Names:
 
 
 def check(library: str) -> Answer:
-    """For each op and its chain, the sum of the result, and of each gradient's squares, in float64."""
+    """For each op and its chain, the sum of the result and of the squares of each gradient, in float64."""
     torch = library_module(library)
     results: dict[str, list[float]] = {}
     for op in OPS:
@@ -83,7 +83,7 @@ def check(library: str) -> Answer:
 
 
 def per_op(timer: Timer, seconds: float, calls: int) -> list[float]:
-    """Microseconds per call, for each of many loops of ``calls`` calls; the first loop warms up and does not count."""
+    """Microseconds per call, for each of many loops of ``calls`` calls, excluding the first loop (a warm-up)."""
     times: list[float] = []
     end = time.perf_counter() + seconds
     while len(times) < 6 or time.perf_counter() < end:
@@ -104,7 +104,7 @@ def measure(library: str, seconds: float) -> Answer:
 
 
 def table(rounds: int, seconds: float) -> Table:
-    """The table, one row per op. Raises Differ if the libraries' results differ."""
+    """The table, with one row per op. Raises Differ if the results of the libraries differ."""
     ours, theirs = (ask("benchmarks.overhead:check", name).get("results", {}) for name in BOTH)
     for name in theirs:
         for mine, other in zip(ours[name], theirs[name], strict=True):

@@ -1,9 +1,9 @@
-"""How well ``minigrad train --data pairs.tsv``, without any other option, learns a user's own pairs.
+"""Measures how well ``minigrad train --data pairs.tsv``, without any other option, learns a user's own pairs.
 
     python -m benchmarks.own_pairs [--only numbers,dates] [--pairs 500] [--seed 0]
 
-For each task it writes a table of pairs, trains a model with that one command in a separate process, and translates two
-sets: the part of the table that training held out, and other pairs of the task, which are not in the table.
+For each task, it writes a table of pairs, trains a model with that command in a separate process, and translates two
+sets: the part of the table that training held out, and other pairs from the task, which are not in the table.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ def in_words(number: int) -> str:
 
 
 def numbers() -> list[Pair]:
-    """The numbers below a thousand, and their words."""
+    """The numbers below a thousand and their words."""
     return [(str(n), in_words(n)) for n in range(1000)]
 
 
 def words() -> list[Pair]:
-    """Words to numbers."""
+    """Pairs from words to numbers."""
     return [(b, a) for a, b in numbers()]
 
 
 def dates() -> list[Pair]:
-    """Days of a century: "9 February 1974", "1974-02-09"."""
+    """The days of a century: "9 February 1974", "1974-02-09"."""
     days = (date(1950, 1, 1) + timedelta(i) for i in range(36_500))
     return [(f"{day.day} {MONTHS[day.month - 1]} {day.year}", day.isoformat()) for day in days]
 
@@ -73,17 +73,17 @@ TASKS: dict[str, Task] = {"numbers": numbers, "words": words, "dates": dates, "e
 
 
 def measure(task: str, pairs: int, seed: int, folder: Path, options: Sequence[str] = ()) -> list[float]:
-    """Train on random pairs of a task, and translate others.
+    """Train on random pairs from a task, and translate others.
 
     Args:
-        options: more options of ``minigrad train``, besides --data and --run.
+        options: options for ``minigrad train`` in addition to --data and --run.
 
     Returns:
         The percentage of exact translations among the held-out pairs (NaN if none were held out) and among pairs that
-        are not in the table; the minutes from start to end; and the CPU minutes of all processes.
+        are not in the table, the minutes from start to end, and the CPU minutes of all processes.
 
     Raises:
-        Failed: a command fails.
+        Failed: if a command fails.
     """
     rows = TASKS[task]()
     random.Random(seed).shuffle(rows)

@@ -1,10 +1,10 @@
-"""Large pages of minigrad.viz: the time to record and write each, its size, and when it is drawn.
+"""Large pages from minigrad.viz: the time to record and write each page, its size, and when it is drawn.
 
     python -m benchmarks.pages [--only translator,decoder,lens] [--browser]
 
-translator: the compute graph of the loss of the translator that `minigrad train` trains, forward and backward. decoder:
+translator: the forward and backward compute graph of the loss of the translator that `minigrad train` trains. decoder:
 the graph of a decoder of GPT-2's size: 12 layers of width 768, 12 heads, a vocabulary of 50,257. lens: the logit lens
-of a GPT-2 of this size over 1,000 random tokens. Weights are random. With --browser, Chromium opens each page, offline.
+of a GPT-2 of this size over 1,000 random tokens. Weights are random. --browser opens each page in Chromium, offline.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TOKENS = 1000  # in the text below the lens
 
 
 def translator() -> tuple[str, Callable[[], Any]]:
-    """The graph of a sentence pair's loss."""
+    """The graph of the loss for a sentence pair."""
     from minigrad import viz
     from minigrad_models.text.tokenizer import BOS, EOS
     from minigrad_models.translation import architectures, translation_data as data, translation_settings as settings
@@ -48,7 +48,7 @@ def translator() -> tuple[str, Callable[[], Any]]:
 
 
 def decoder() -> tuple[str, Callable[[], Any]]:
-    """The graph of a short sequence's loss; the embedding and the output layer share weights, as in GPT-2."""
+    """The graph of the loss for a short sequence. The embedding and the output layer share weights, as in GPT-2."""
     import minigrad as mg
     from minigrad import viz
 
@@ -69,7 +69,7 @@ def lens() -> tuple[str, Callable[[], Any]]:
     return f"logit lens of {TOKENS:,} tokens", partial(logit_lens, model, tokens, lambda i: f" token {i}")
 
 
-# By name: the function that returns a title and the computation, and an element that exists once the page is drawn.
+# For each name, a function that returns a title and the computation, and an element that exists once the page is drawn.
 Builder = Callable[[], tuple[str, Callable[[], Any]]]
 PAGES: dict[str, tuple[Builder, str]] = {
     "translator": (translator, "[data-state=done]"),

@@ -1,9 +1,9 @@
-"""The files of minigrad, and the lines of its functions, that run in one training step.
+"""The files of minigrad, and the lines of its functions, that run in a training step.
 
     python -m benchmarks.path
 
 A small network is trained: linear, tanh, linear, cross-entropy, ``backward`` and ``Adam.step``, without compiled
-kernels. The second step counts, since the first fills caches. These functions are the whole step.
+kernels. The second step counts, as the first step fills caches. These functions make up the whole step.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PACKAGE = ROOT / "minigrad"
 
 
 def measure(library: str) -> Answer:
-    """The lines of each function that the second step runs, by file: {"ops/op.py": {"Op.plan": 7}}."""
+    """The lines of each function run by the second step, by file: {"ops/op.py": {"Op.plan": 7}}."""
     mg: Any = library_module(library)
     model = mg.nn.Sequential(mg.nn.Linear(4, 8), mg.nn.Tanh(), mg.nn.Linear(8, 3))
     adam = mg.optim.Adam(model.parameters())

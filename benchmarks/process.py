@@ -1,6 +1,6 @@
-"""Runs each measurement in a separate Python process: libraries do not share threads, caches or memory.
+"""Runs each measurement in a separate Python process, so that libraries do not share threads, caches or memory.
 
-It calls any function of this package by name, with arguments and a result that JSON can represent:
+It calls any function in this package by name, with arguments and a result that JSON can represent:
 
     ask("benchmarks.steps:train", "minigrad", work="small")
 
@@ -28,11 +28,11 @@ _last_line = [-1e9]  # time of the last progress line
 
 
 class Missing(Exception):
-    """The library is not installed, or cannot do this; the message says which."""
+    """A library is not installed or cannot do this; the message says which."""
 
 
 class Failed(Exception):
-    """A measurement's process failed; the message has its output."""
+    """The process of a measurement failed; the message has its output."""
 
 
 class Differ(Exception):
@@ -52,10 +52,10 @@ def library_module(name: str) -> Any:
 def ask(
     function: str, library: str, root: Path = ROOT, environment: Mapping[str, str] | None = None, **arguments: Any
 ) -> Answer:
-    """The answer of ``package.module:function`` for a library, in a new process of the checkout at ``root``.
+    """The answer of ``package.module:function`` for a library, in a new process in the checkout at ``root``.
 
-    It is {"missing": why} if the function raised ``Missing``. ``environment`` adds variables. Raises Failed
-    if the process fails."""
+    The answer is {"missing": why} if the function raised ``Missing``. ``environment`` adds variables. Raises Failed if
+    the process fails."""
     return answers_of([sys.executable], function, library, root, environment, **arguments)[-1]
 
 
@@ -76,7 +76,7 @@ def answers_of(
 def alternate(
     libraries: Iterable[str], rounds: int, measure: Callable[[str], Answer], what: str
 ) -> dict[str, list[Answer]]:
-    """Run ``rounds`` rounds of all libraries, every other one in reverse order. A missing library is asked once."""
+    """Run ``rounds`` rounds with all libraries, every other round in reverse order. A missing library is asked once."""
     answers: dict[str, list[Answer]] = {library: [] for library in libraries}
     for turn in range(rounds):
         for library in list(answers)[:: 1 if turn % 2 == 0 else -1]:
@@ -88,7 +88,7 @@ def alternate(
 
 
 def middle(answers: Iterable[Answer], *path: Any) -> float | None:
-    """The median of the figure at ``path`` in each answer; None if the library is missing."""
+    """The median of the figures at ``path`` in all answers; None if the library is missing."""
     figures: list[Any] = [reduce(getitem, path, answer) for answer in answers if "missing" not in answer]
     return float(median(figures)) if figures else None
 
@@ -102,8 +102,8 @@ def progress(line: str) -> None:
 
 
 def peak_mebibytes() -> float:
-    """The process's peak of resident memory; NaN if the system does not report it."""
-    try:  # Linux's ru_maxrss starts at the parent's memory, this line at zero
+    """The peak resident memory of the process; NaN if the system does not report it."""
+    try:  # on Linux, ru_maxrss starts at the parent's memory, this line at zero
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) / 2**10 for line in lines if line.startswith("VmHWM"))
     except (OSError, StopIteration):
@@ -117,6 +117,6 @@ def peak_mebibytes() -> float:
 
 
 def imported(library: str) -> Answer:
-    """The memory of a process that has only imported a library: {"memory": MiB}."""
+    """The memory used by a process that has only imported a library: {"memory": MiB}."""
     library_module(library)
     return {"memory": peak_mebibytes()}

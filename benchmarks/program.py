@@ -1,4 +1,4 @@
-"""Shared by the programs: a command line with checked numbers, and printing of tables."""
+"""Code shared by the programs: a command line with checked numbers, and printing tables."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def parser(name: str, doc: str | None, works: Iterable[str] = (), **numbers: flo
 
     Args:
         doc: the program's docstring.
-        works: if given, ``--work`` chooses from these, and may be repeated.
-        numbers: options by name with their defaults; an option is an integer if its default is one.
+        works: if given, ``--work`` chooses from these and may be repeated.
+        numbers: options by name with their defaults. An option is an integer if its default is.
     """
     raw = argparse.RawDescriptionHelpFormatter
     p = argparse.ArgumentParser(prog=f"python -m {name}", description=doc, formatter_class=raw)
@@ -51,5 +51,5 @@ def parts_of(choices: Iterable[str]) -> Callable[[str], list[str]]:
 
 
 def show(table: Table) -> None:
-    """Print a table and an empty line."""
+    """Print a table and a blank line."""
     print(table.text() + "\n", flush=True)

@@ -1,11 +1,11 @@
-"""Single-threaded ranks that share a training step, compared with one process; and the underlying all-reduce.
+"""Compares single-threaded ranks that share a training step with one process, and measures the underlying all-reduce.
 
     python -m benchmarks.ranks [--work multi30k] [--work gpt-384] [--ranks 2] [--rounds 3] [--seconds 4]
 
-Efficiency is weak scaling: each rank has its own batch, as large as the single process's, and
-DistributedDataParallel averages the gradients. The table also has the ceiling (the same processes without
-communication) and strong scaling (the ranks share one batch). minigrad's all-reduce is compared with the MPI library's
-on the same buffer.
+Efficiency is weak scaling: each rank has its own batch, as large as the batch of the single process, and
+DistributedDataParallel averages the gradients. The table includes the ceiling (the same processes without
+communication) and strong scaling (the ranks share one batch). minigrad and the MPI library are compared in an
+all-reduce of the same buffer.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MINIGR
 
 
 def train(library: str, work: str, mode: str, seconds: float) -> Answer:
-    """Training steps of this rank: the median in milliseconds, and the sum of the weights' absolute values at the end.
+    """Training steps on this rank: the median in ms, and the sum of the absolute values of the weights at the end.
 
     Args:
-        mode: one of ``MODES``. seconds: duration; all ranks run equally many steps.
+        mode: one of ``MODES``. seconds: the duration; all ranks run the same number of steps.
     """
     torch = library_module(library)
     dist = torch.distributed
@@ -72,7 +72,7 @@ def train(library: str, work: str, mode: str, seconds: float) -> Answer:
 
 
 def reduce(library: str, sizes: Sequence[int]) -> Answer:
-    """Median microseconds of an in-place all-reduce, by bytes: MPI's own through mpi4py, and minigrad's, in turns.
+    """The median microseconds of an in-place all-reduce, by bytes: MPI's own through mpi4py, and minigrad's, in turns.
     Raises Differ if the result is not the sum of the ranks."""
     mg, MPI = library_module(library), library_module("mpi4py.MPI")
     mg.distributed.init_process_group()
@@ -108,7 +108,7 @@ def _in_turns(calls: dict[str, Callable[[], Any]], barrier: Callable[[], Any], s
 
 
 def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
-    """The answers of all ranks, one thread each, to a function of this module, which include its "rank". Raises
+    """The answers of all ranks, with one thread each, to a function of this module. Each includes its "rank". Raises
     Failed if a rank fails, Missing if a library is not installed."""
     start = [sys.executable, "-m", "minigrad.run", "-n", str(ranks)]
     answers = answers_of(start, f"benchmarks.ranks:{function}", "minigrad", ROOT, ONE_THREAD, **arguments)
@@ -132,7 +132,7 @@ def measure(mode: str, work: str, ranks: int, seconds: float) -> Answer:
 
 
 def steps_table(measured: dict[str, dict[str, list[Answer]]], ranks: int) -> Table:
-    """One row per workload, from ``measure``'s answers by mode."""
+    """The table, with one row per workload, from the answers of ``measure`` by mode."""
     columns = ["step", "1 process ms", f"{ranks} ranks ms", "efficiency", "of rounds", "without communication ms"]
     columns += ["ceiling", "of the ceiling", "batch shared ms", "its efficiency"]
     digits = ("", ".1f", ".1f", ".3f", ">", ".1f", ".3f", ".3f", ".1f", ".3f")
@@ -154,7 +154,7 @@ def steps_table(measured: dict[str, dict[str, list[Answer]]], ranks: int) -> Tab
 
 
 def reductions_table(answers: list[Answer], ranks: int) -> Table:
-    """One row per size, from answers of ``reduce``."""
+    """The table, with one row per size, from the answers of ``reduce``."""
     beneath = " ".join(answers[0]["version"].split(",")[0].replace("Version:", "").split()[:2])
     columns = ("float32", "minigrad µs", f"{beneath} µs", "ratio", "minigrad GB/s")
     result = Table(f"All-reduce in place on {ranks} ranks", columns, ("", ",.1f", ",.1f", ".2f", ".2f"))

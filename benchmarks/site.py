@@ -1,11 +1,11 @@
-"""How soon the site's playground is usable, how soon it stops a program, and how fast the translator's page is.
+"""How soon the site's playground is usable, how soon it stops a program, and how fast the translator page is.
 
     python -m benchmarks.site [FOLDER] [--rounds 5] [--sentences 200]
 
-FOLDER is the built site (``python tasks.py site``). Chromium opens it from a local server and can reach no other.
-The program is the README's first, the ten lines that train a network, timed from the request of the page until the
-program's result is shown. First visit: a new browser profile. The translator's page translates test sentences one by
-one; the table counts how many translations differ from the command line's, whose weights are not rounded.
+FOLDER is the built site (``python tasks.py site``). Chromium opens it from a local server and cannot reach any other.
+The program is the README's first, the ten lines that train a network, timed from requesting the page until the result
+is shown. The first visit uses a new browser profile. The translator page translates test sentences one by one, and the
+table counts how many translations differ from those of the command line, whose weights are not rounded.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ BEAMS = (1, 5)  # the defaults of the command line and of the page
 
 
 def ten_lines() -> str:
-    """The README's first program."""
+    """The first program in the README."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     return next(block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "backward()" in block)
 
 
 def evaluate(page: Any, function: str, argument: Any = None) -> Any:
-    """The result of one of site.js's functions, called in a page."""
+    """The result of a function in site.js, called on a page."""
     script = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
     return page.evaluate(f"(argument) => (\n{script}).{function}(argument)", argument)
 
 
 def first_result(context: Any, address: str) -> tuple[Any, float]:
-    """The playground's page, after it has run the program; and the seconds from opening it to the result."""
+    """The playground page after it has run the program, and the seconds from opening it to the result."""
     page = context.new_page()
     page.goto(f"{address}playground.html", wait_until="commit")
     answer = evaluate(page, "run", ten_lines() + "print('loss', loss.item())\n")
@@ -57,13 +57,13 @@ def first_result(context: Any, address: str) -> tuple[Any, float]:
 
 
 def download(folder: Path) -> float:
-    """MB that the first visit downloads for the playground's Python."""
+    """MB downloaded by the first visit for the playground's Python."""
     manifest = json.loads((folder / "python" / "manifest.json").read_text(encoding="utf-8"))
     return sum(file["bytes"] for file in manifest["files"]) / 1e6
 
 
 def translated(folder: Path, sentences: int) -> Iterator[tuple[int, list[float], int]]:
-    """For each beam size, the seconds of each sentence, and how many translations differ from the command line's."""
+    """For each beam size, the seconds for each sentence, and how many translations differ from the command line's."""
     texts = list(read_shipped(1)["test"].source)[:sentences]
     exact = Translator.load(trained())
     with shown(folder) as address, chromium() as browser:
@@ -78,7 +78,7 @@ def translated(folder: Path, sentences: int) -> Iterator[tuple[int, list[float],
 
 
 def table(folder: Path, rounds: int, sentences: int) -> Table:
-    """Medians and maxima."""
+    """The table of medians and maxima."""
     cold, warm, stops = [], [], []
     with shown(folder) as address, chromium() as browser:
         for _ in range(rounds):

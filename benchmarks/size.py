@@ -16,7 +16,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def installed(package: str) -> int | None:
-    """Bytes of a package's files (for minigrad, of the checkout); None if it is not installed."""
+    """Bytes in a package's files (in the checkout for minigrad); None if it is not installed."""
     try:
         paths = [Path(str(file.locate())) for file in metadata.files(package) or []] if package != OWN else OWN_FILES
     except metadata.PackageNotFoundError:
@@ -25,14 +25,14 @@ def installed(package: str) -> int | None:
 
 
 def needed(package: str) -> list[str]:
-    """Names of the packages that this one requires, without extras."""
+    """The names of the packages that this package requires, without extras."""
     lines = PROJECT["dependencies"] if package == OWN else metadata.requires(package) or []
     names = [re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0] for line in lines if "extra ==" not in line]
     return [name.lower().replace("_", "-") for name in names]
 
 
 def everything(package: str) -> dict[str, int]:
-    """Bytes of the package and of all its dependencies, by name; empty if it is not installed."""
+    """Bytes in the package and all its dependencies, by name; empty if it is not installed."""
     sizes: dict[str, int] = {}
     left = [package]
     while left:
@@ -45,7 +45,7 @@ def everything(package: str) -> dict[str, int]:
 
 
 def table() -> Table:
-    """The table, one row per library."""
+    """The table, with one row per library."""
     columns = ("installed", "own MiB", "with all it needs MiB", "to minigrad's", "it needs")
     result = Table("Size on disk", columns, ("", ".2f", ".1f", ".1f", ""))
     ours = sum(everything(OWN).values()) / 2**20

@@ -1,8 +1,8 @@
-"""How long a program waits before it starts: for imports, and for the compiled kernels.
+"""How long a program waits before it starts: for imports and compiled kernels.
 
-A Python process imports NumPy, then a library, and prints both times: their ratio is independent of other load on the
+A Python process imports NumPy, then a library, and prints both times, whose ratio is independent of other load on the
 machine. The libraries take turns. The first run of each compiles bytecode and is discarded; the bytecode is kept until
-the end. PyTorch is also timed if it is installed.
+the end. PyTorch is timed as well if it is installed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from statistics import median
 from .process import ROOT, Answer, Missing, ask, library_module, progress
 from .table import Table
 
-GOAL = 1.4  # the ratio of minigrad's import time to NumPy's
+GOAL = 1.4  # the ratio of minigrad's import time to that of NumPy
 PROGRAM = """
 import time
 start = time.perf_counter()
@@ -28,11 +28,11 @@ import {module}
 print(middle - start, time.perf_counter() - start)
 """
 BARS = {"first": 20.0, "later": 0.3}  # seconds
-RARE = ("recurrent_numba", "convolve_numba")  # kernels that are compiled on first use
+RARE = ("recurrent_numba", "convolve_numba")  # kernels compiled on first use
 
 
 def milliseconds(module: str, compiled: str) -> tuple[float, float]:
-    """How long a fresh process takes to import NumPy, and then the module as well.
+    """How long a fresh process takes to import NumPy, and then the module.
 
     Args:
         compiled: the folder for compiled files.
@@ -45,7 +45,7 @@ def milliseconds(module: str, compiled: str) -> tuple[float, float]:
 
 
 def imports(runs: int) -> Table:
-    """The table of imports, one row per library."""
+    """The table of imports, with one row per library."""
     times: dict[str, list[tuple[float, float]]] = {"minigrad": []}
     if importlib.util.find_spec("torch") is not None:
         times["torch"] = []
@@ -65,7 +65,7 @@ def imports(runs: int) -> Table:
 
 
 def load(library: str, cache: str, unit: str = "thread_pool") -> Answer:
-    """{"seconds": ...}: how long it takes to load the compiled kernels, with ``cache`` for their files."""
+    """How long it takes to load the compiled kernels, with ``cache`` for their files: {"seconds": ...}."""
     os.environ["MINIGRAD_CACHE"] = cache
     library_module(library)
     from minigrad.backend.compiled import store
@@ -79,8 +79,8 @@ def load(library: str, cache: str, unit: str = "thread_pool") -> Answer:
 
 
 def kernels(rounds: int) -> Table:
-    """One row for the compiled kernels of transformers, and one for each rarely used kernel: how long the first process
-    after installation waits, and how long later ones wait."""
+    """A row for the compiled transformer kernels, and a row for each rarely used kernel: how long the first process
+    after installation waits, and how long later processes wait."""
     columns = ("kernels", "first s", "later s", "goal, first", "goal, later")
     result = Table("Waiting for the compiled kernels", columns, ("", ".1f", ".2f", ".0f", ".1f"))
     with tempfile.TemporaryDirectory() as cache:

@@ -1,4 +1,4 @@
-"""Training steps of the five models of workloads.py on minigrad and on PyTorch."""
+"""Training steps of the five models in workloads.py, in minigrad and PyTorch."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .workloads import SIZES, Product, build, loss_function, optimizer, products
 BOTH = ("minigrad", "torch")
 PLAIN = "minigrad on NumPy"  # without its compiled kernels
 BARS = {"multi30k": 0.42, "small": 0.60, "wide": 0.72, "gpt-128": 0.80, "gpt-384": 0.66}  # of PyTorch's time
-MOST_PRODUCTS, OF_PRODUCTS = 0.8, 1.25  # if products take more than 0.8 of the bar, the goal is 1.25 times their time
+MOST_PRODUCTS, OF_PRODUCTS = 0.8, 1.25  # if products take over 0.8 of the bar, the goal is 1.25 times their time
 WARM_UP, LEAST, MOST = 2, 4, 60  # steps per process: untimed; timed, at least and at most
 EXACT = 1e-9  # relative, in float64
 
 
 def check(library: str, work: str) -> Answer:
-    """Loss and norm of all gradients with the initial weights, in float64 and without dropout."""
+    """The loss and the norm of all gradients with the initial weights, in float64 without dropout."""
     torch = library_module(library)
     model = build(torch, SIZES[work], 0.0).double()
     loss = loss_function(torch, SIZES[work])(model)
@@ -35,9 +35,9 @@ def check(library: str, work: str) -> Answer:
 
 
 def train(library: str, work: str, seconds: float) -> Answer:
-    """Times of training steps in ms, the loss of the first, and peak memory in MiB.
+    """The times of training steps in ms, the loss in the first step, and the peak memory in MiB.
 
-    Steps are repeated for ``seconds``, at least ``LEAST`` and at most ``MOST`` times.
+    Steps are repeated for ``seconds``, but at least ``LEAST`` and at most ``MOST`` times.
     """
     step = stepper(library_module(library), work)
     return {"loss": step(), "times": repeat(step, seconds), "memory": peak_mebibytes()}
@@ -63,7 +63,7 @@ def stepper(torch: Any, work: str) -> Callable[[], float]:
 def repeat(
     step: Callable[[], Any], seconds: float, warm_up: int = WARM_UP, least: int = LEAST, most: int = MOST
 ) -> list[float]:
-    """Times of a step in milliseconds, after a warm-up."""
+    """The times of a step in milliseconds, after a warm-up."""
     for _ in range(warm_up):
         step()
     times: list[float] = []
@@ -76,7 +76,7 @@ def repeat(
 
 
 def same(what: str, values: dict[str, float], tolerance: float = EXACT) -> None:
-    """Raise Differ, with all values, if the libraries' values differ."""
+    """Raise Differ, with all values, if the values of the libraries differ."""
     ours = values["minigrad"]
     for library, theirs in values.items():
         if not math.isclose(ours, theirs, rel_tol=tolerance):
@@ -84,7 +84,7 @@ def same(what: str, values: dict[str, float], tolerance: float = EXACT) -> None:
 
 
 def compare(work: str) -> None:
-    """Compare losses and gradients with PyTorch's, if it is installed. Raises Differ if they differ."""
+    """Compare losses and gradients with PyTorch, if it is installed. Raises Differ if they differ."""
     progress(f"step {work}: losses and gradients in float64")
     answers = {name: ask("benchmarks.steps:check", name, work=work) for name in BOTH}
     for what in ("loss", "norm"):
@@ -92,7 +92,7 @@ def compare(work: str) -> None:
 
 
 def measure(library: str, work: str, seconds: float) -> Answer:
-    """``train``, or the matrix products only, in a separate process."""
+    """Run ``train``, or only the matrix products, in a separate process."""
     if library == "products":
         return ask("benchmarks.steps:floor", "numpy", work=work)
     if library == PLAIN:
@@ -101,14 +101,14 @@ def measure(library: str, work: str, seconds: float) -> Answer:
 
 
 def floor(library: str, work: str) -> Answer:
-    """{"time": ms}: the matrix products of the step on float32 arrays, the best of several runs for each shape. No step
-    can be faster without fewer products."""
+    """The time of the step's matrix products on float32 arrays, the best of several runs for each shape: {"time": ms}.
+    A step can only be faster with fewer products."""
     counts = Counter(products(SIZES[work]))
     return {"time": sum(count * best(product) for product, count in counts.items())}
 
 
 def best(product: Product, seconds: float = 0.1) -> float:
-    """The best time of a batch of products in milliseconds; operands and result are allocated beforehand."""
+    """The best time of a batch of products in milliseconds. Operands and result are allocated beforehand."""
     batch, rows, inner, columns = product
     left, right = np.ones((batch, rows, inner), np.float32), np.ones((batch, inner, columns), np.float32)
     if batch == 1:
@@ -118,18 +118,18 @@ def best(product: Product, seconds: float = 0.1) -> float:
 
 
 def time_of(answers: list[Answer]) -> float | None:
-    """The median over all processes' steps, in milliseconds."""
+    """The median over the steps in all processes, in milliseconds."""
     times = [t for a in answers for t in a.get("times", [a["time"]] if "time" in a else [])]
     return median(times) if times else None
 
 
 def memory_of(answers: list[Answer]) -> float | None:
-    """The median of the processes' peaks, in MiB."""
+    """The median of the peaks of all processes, in MiB."""
     return middle([answer for answer in answers if "memory" in answer], "memory")
 
 
 def spread(ours: list[Answer], theirs: list[Answer]) -> str | None:
-    """The smallest and the largest ratio of all rounds."""
+    """The smallest and the largest ratio in all rounds."""
     if "missing" in theirs[0]:
         return None
     rounds = [ratio(time_of([a]), time_of([b])) or 0.0 for a, b in zip(ours, theirs, strict=True)]
@@ -137,7 +137,7 @@ def spread(ours: list[Answer], theirs: list[Answer]) -> str | None:
 
 
 def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
-    """The table of training steps, one row per workload."""
+    """The table of training steps, with one row per workload."""
     columns = ["step", "minigrad ms", "PyTorch ms", "ratio", "of rounds", "goal", "on NumPy ms", "ratio on NumPy"]
     columns += ["products ms", "to products", "minigrad MiB", "PyTorch MiB", "memory ratio"]
     digits = ("", ".1f", ".1f", ".2f", ">", ">", ".1f", ".2f", ".1f", ".2f", ".0f", ".0f", ".2f")
@@ -164,7 +164,7 @@ def _row(work: str, answers: dict[str, list[Answer]]) -> tuple[Any, ...]:
 
 
 def goal(work: str, products: float | None) -> str | None:
-    """The most that a step may take: a share of PyTorch's time, or a multiple of the products' if those dominate."""
+    """The most that a step may take: a share of PyTorch's time, or a multiple of the products if they dominate."""
     bar = BARS.get(work)
     if bar is None or products is None or products <= MOST_PRODUCTS * bar:
         return None if bar is None else f"{bar:.2f}"
@@ -172,7 +172,7 @@ def goal(work: str, products: float | None) -> str | None:
 
 
 def plausible(work: str, answers: dict[str, list[Answer]]) -> None:
-    """Raise Differ if the timed runs' first losses, in float32 with different dropout, are not close."""
+    """Raise Differ if the first losses of the timed runs, in float32 with different dropout, are not close."""
     losses = {name: answers[name][0]["loss"] for name in BOTH if "loss" in answers[name][0]}
     same(f"{work}, the timed run's first loss", losses, 0.02 if SIZES[work].dropout else 1e-4)
 

@@ -1,4 +1,4 @@
-"""Tables of results, as Markdown and as plain values."""
+"""Tables of results, as Markdown and plain values."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Table:
 
     title: str
     columns: Sequence[str]  # their headings
-    digits: Sequence[str]  # the format of each column's numbers; empty for strings
+    digits: Sequence[str]  # the number format of each column; empty for strings
     rows: list[Sequence[Cell]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # lines below the table
 
     def add(self, *cells: Cell) -> None:
-        """Add a row. Raises ValueError unless it has one cell per column."""
+        """Add a row. Raises ValueError unless it has a cell for each column."""
         if len(cells) != len(self.columns):
             raise ValueError(f"a row of {len(cells)} cells in a table of {len(self.columns)} columns")
         self.rows.append(cells)
@@ -30,7 +30,7 @@ class Table:
         return [[write(cell, how) for cell, how in zip(row, self.digits, strict=True)] for row in self.rows]
 
     def text(self) -> str:
-        """Markdown for a page, with aligned columns for a terminal."""
+        """The table in Markdown, with columns aligned for a terminal."""
         rule = ["--:" if digits else "---" for digits in self.digits]
         lines = [list(self.columns), rule, *self.written()]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
@@ -40,7 +40,7 @@ class Table:
 
 
 def write(cell: Cell, digits: str) -> str:
-    """A cell: a number in the column's format, a string unchanged, None as a dash."""
+    """Format a cell: a number in the format of the column, a string unchanged, None as a dash."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "–"
     return cell if isinstance(cell, str) else format(cell, digits)

@@ -1,7 +1,7 @@
-"""The measured training steps: one source for minigrad and PyTorch, written with PyTorch's names.
+"""The measured training steps, with one source for minigrad and PyTorch, written with PyTorch's names.
 
-Two kinds of model: an encoder-decoder on ``nn.Transformer``, whose last layer shares the embedding's weights,
-and a decoder-only model built from linear layers, ``F.scaled_dot_product_attention`` and layer norms.
+There are two kinds of model: an encoder-decoder built on ``nn.Transformer``, whose last layer shares the embedding's
+weights, and a decoder-only model built from linear layers, ``F.scaled_dot_product_attention`` and layer norms.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Work:
 
     title: str
     decoder_only: bool  # no encoder
-    layers: int  # in the encoder, and as many in the decoder
+    layers: int  # in the encoder, and in the decoder
     width: int
     heads: int
     hidden: int
@@ -44,12 +44,12 @@ WORK = {
 TINY = {
     "tiny": Work("encoder-decoder 1+1 × 8, V 30", False, 1, 8, 2, 16, 30, 2, 4, 0.1, 0.1, 0.0),
     "tiny-gpt": Work("decoder-only 2 × 8, T 4", True, 2, 8, 2, 16, 30, 3, 4, 0.0, 0.0, 0.1, "tanh"),
-}  # to test the programs
+}  # for testing the programs
 SIZES = {**WORK, **TINY}
 
 
 def build(torch: Any, work: Work, dropout: float) -> Any:
-    """The model on either library (passed as ``torch``), with weights from one random stream."""
+    """The model in either library (passed as ``torch``), with weights from one random stream."""
     model = (_decoder_only if work.decoder_only else _encoder_decoder)(torch, work, dropout)
     draw = np.random.default_rng(0)
     with torch.no_grad():
@@ -129,7 +129,7 @@ def _decoder_only(torch: Any, work: Work, dropout: float) -> Any:
 
 
 def loss_function(torch: Any, work: Work, rank: int = 0, device: Any = "cpu") -> Any:
-    """A function of the model, which is on ``device``: its loss on the workload's batch, or on another rank's."""
+    """A function from a model on ``device`` to its loss on the workload's batch, or that of another rank."""
     draw = np.random.default_rng((1, rank) if rank else 1)
     shape = (work.batch, work.length)
     source = torch.from_numpy(draw.integers(0, work.vocabulary, shape)).to(device)
@@ -152,7 +152,7 @@ def optimizer(torch: Any, work: Work, model: Any) -> Any:
 
 
 def products(work: Work) -> Iterator[Product]:
-    """All matrix products of a training step: each of the forward pass needs two more in the backward."""
+    """All matrix products in a training step. Each product in the forward pass needs two more in the backward pass."""
     tokens, d = work.batch * work.length, work.width
     head, rows = d // work.heads, work.batch * work.heads
     attention = [(rows, work.length, head, work.length), (rows, work.length, work.length, head)]
@@ -163,4 +163,4 @@ def products(work: Work) -> Iterator[Product]:
     for batch, m, k, n in [*layer * work.layers, (1, tokens, d, work.vocabulary)]:
         yield batch, m, k, n  # the result
         yield batch, m, n, k  # the gradient of the left operand
-        yield batch, k, m, n  # and of the right operand
+        yield batch, k, m, n  # the gradient of the right operand

@@ -2,9 +2,9 @@
 
     python -m examples.ablations --data DIR --steps 2000 --folder runs/ablations
 
-A variant is a name, and settings that differ from the preset's; unknown options are passed to each training run. Each
-variant has its own run folder; the folder above them contains the table, ablations.md. You can stop the program at any
-moment: the same command resumes it.
+A variant has a name, and settings that differ from those of the preset. Unknown options are passed to each training
+run. Each variant has its own run folder, and their parent folder contains the table, ablations.md. You can stop the
+program at any time and resume it with the same command.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ VARIANTS = Path(__file__).with_suffix(".toml")
 
 
 def parser() -> Parser:
-    """The command line; unknown options are passed to train."""
+    """The command line. Unknown options are passed to ``train``."""
     about = (
         "Train variants of a preset, one after another, and print a table. Other options go to each training run: "
         "--data DIR --source en --target de --steps 2000 --minutes 30 ..."
@@ -59,7 +59,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def settings_of(options: list[str]) -> Settings:
-    """The settings that all variants share. Raises SystemExit for options that train does not have, ValueError for
+    """The settings shared by all variants. Raises SystemExit for options that ``train`` does not have, ValueError for
     options that this program sets."""
     namespace = command.parser().parse_args(["train", *options])
     if namespace.run is not None or namespace.fresh:
@@ -68,7 +68,7 @@ def settings_of(options: list[str]) -> Settings:
 
 
 def read_variants(path: Path = VARIANTS) -> dict[str, dict[str, Any]]:
-    """The variants in a TOML file. Raises FileNotFoundError, or ValueError if it does not contain variants."""
+    """The variants in a TOML file. Raises FileNotFoundError, and ValueError if the file does not contain variants."""
     try:
         variants = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -82,7 +82,7 @@ def read_variants(path: Path = VARIANTS) -> dict[str, dict[str, Any]]:
 def chosen(
     variants: dict[str, dict[str, Any]], start: Settings, only: Sequence[str] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """The selected variants. Variants whose settings change nothing are dropped (unless they have no settings). Raises
+    """The selected variants, without those whose settings do not change anything (unless they have no settings). Raises
     ValueError for an unknown variant or setting, a value out of range, or two variants with the same folder."""
     if only:
         if unknown := [name for name in only if name not in variants]:
@@ -104,15 +104,15 @@ def chosen(
 
 
 def row(name: str, where: Path) -> tuple[list[str], str]:
-    """A variant's table cells, read from its folder, and the signature of its BLEU. The loss is from the last
-    validation, in nats per token: more precise than BLEU, but comparable only if the vocabularies are equal."""
+    """The table cells of a variant, read from its folder, and its BLEU signature. The loss, in nats per token, is from
+    the last validation. It is more precise than BLEU, but comparable only if the vocabularies are the same."""
     log = read_log(where) if begun(where) else []
     bleu, measure = dict.fromkeys(SPLITS, ""), ""
     for split in SPLITS:
         if (where / f"{split}.json").exists():
             report = json.loads((where / f"{split}.json").read_text(encoding="utf-8"))
             score = report["moses"] or report["bleu"]
-            # without the part of the signature about the interval
+            # without the part of the signature for the interval
             bleu[split], measure = f"{score['value']:.2f}", re.sub(r"\|bs:\d+\|seed:\d+", "", score["signature"])
     state = "" if finished(where) else " (not finished)" if log else " (not begun)"
     progress = [f"{log[-1]['step']:,}", f"{log[-1]['seconds'] / 60:.1f}"] if log else ["", ""]
@@ -122,7 +122,7 @@ def row(name: str, where: Path) -> tuple[list[str], str]:
 
 
 def write_table(variants: dict[str, dict[str, Any]], folder: Path) -> str:
-    """The table of all variants in Markdown, with the BLEU signatures below; it is also written to the folder."""
+    """The table of all variants in Markdown, with the BLEU signatures below. It is written to the folder as well."""
     rows, measures = zip(*(row(name, folder / slug(name)) for name in variants), strict=True)
     heads = ("variant", "updates", "minutes", "validation loss", "validation BLEU", "test BLEU")
     lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]

@@ -1,6 +1,6 @@
 """A composer of short chorales: ``python -m examples.chorales`` writes the pieces that ``minigrad music train`` learns.
-It draws chords by the rules of harmony, searches for the best voices that the rules of counterpoint allow, and adds
-passing notes. Pitches are MIDI numbers; pitch classes count semitones from the tonic."""
+It draws chords following the rules of harmony, searches for the best voices that the rules of counterpoint allow, and
+adds passing notes. Pitches are MIDI numbers; pitch classes count semitones from the tonic."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ RANGES = ((60, 79), (55, 74), (48, 67), (40, 60))  # of the soprano, alto, tenor
 SOPRANO = np.arange(60, 80)
 SCALES = ((0, 2, 4, 5, 7, 9, 11), (0, 2, 3, 5, 7, 8, 11))  # major, harmonic minor
 CHORDS = {"I": (0, 0), "I6": (0, 1), "I64": (0, 2), "ii": (1, 0), "ii6": (1, 1), "IV": (3, 0), "V": (4, 0)}
-CHORDS |= {"V6": (4, 1), "V7": (4, 0), "vi": (5, 0), "vii6": (6, 1)}  # the root's place in the scale, the inversion
+CHORDS |= {"V6": (4, 1), "V7": (4, 0), "vi": (5, 0), "vii6": (6, 1)}  # the root's scale degree, the inversion
 FOLLOWING = {"I": "I6 IV IV ii ii6 V V6 vi vii6", "I6": "I IV ii6 V vii6", "vi": "IV ii ii6 V"}  # tonic
 FOLLOWING |= {"IV": "ii6 V V7 vii6 I64", "ii": "V V7 vii6 I64", "ii6": "V V7 I64", "I64": "V V7"}  # subdominant
 FOLLOWING |= {"V": "I I6 vi V7", "V6": "I", "V7": "I I vi", "vii6": "I I6"}  # dominant
 BARS = ((1, 1, 1, 1), (1, 1, 1, 1), (2, 1, 1), (1, 1, 2))  # beats of each chord
-MELODY = np.array([1.4, 0, 0, 0.7, 0.9, 1.6, 9, 2.4])  # the cost of the soprano's steps and leaps, by semitones
+MELODY = np.array([1.4, 0, 0, 0.7, 0.9, 1.6, 9, 2.4])  # the cost of soprano steps and leaps, by semitones
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -44,7 +44,7 @@ def compose(seed: int) -> Grid:
 
 def phrase(random: Random, starts: str, end: str) -> tuple[list[Any], ...]:
     """Two to four bars, from one of ``starts`` to a cadence on I or V: L chords, their beats, and the cost of each
-    pitch for the soprano (20,), which should sing an arch."""
+    pitch for the soprano (20,), which should form an arch."""
     chords, beats = [""], [0]
     while chords[-1] != end or (end == "I" and chords[-2] not in ("V", "V7")):
         beats = list(chain(*random.choices(BARS, k=random.choice((1, 1, 1, 2, 3))), (1, 1, 2)))
@@ -73,7 +73,7 @@ def voicings(chord: str, tonic: int, minor: int) -> tuple[Array, Array]:
 
 
 def allowed(one: Array, other: Array) -> Array:
-    """Whether voices (..., 4) may move to others (...): close, without crossings or parallels."""
+    """Whether voices (..., 4) may move to others (...): close together, without crossings or parallels."""
     gaps = other[..., :-1] - other[..., 1:]
     good = ((gaps > 0) & (gaps <= (12, 12, 24))).all(-1)
     for i, j in combinations(range(4), 2):
@@ -84,7 +84,7 @@ def allowed(one: Array, other: Array) -> Array:
 
 @cache
 def steps(chord: str, following: str, tonic: int, minor: int) -> Array:
-    """The cost of moving from each voicing of a chord to each of the next (N, M); inf if a rule forbids it."""
+    """The cost of moving from each voicing of a chord to each voicing of the next (N, M); inf if a rule forbids it."""
     one, other = voicings(chord, tonic, minor)[0][:, None], voicings(following, tonic, minor)[0][None]
     move, before, after = other - one, (one - tonic) % 12, (other - tonic) % 12
     size = abs(move)
@@ -99,7 +99,7 @@ def steps(chord: str, following: str, tonic: int, minor: int) -> Array:
 
 
 def search(chords: list[str], wishes: list[Array], tonic: int, minor: int) -> Array | None:
-    """The cheapest voices for L chords (L, 4), by dynamic programming; None if the rules allow none."""
+    """The cheapest voices for L chords (L, 4), by dynamic programming; None if the rules do not allow any."""
     rows, total = voicings(chords[0], tonic, minor)
     paths, total = rows[:, None], total + wishes[0][rows[:, 0] - SOPRANO[0]]
     for pair, wish in zip(pairwise(chords), wishes[1:], strict=True):
@@ -123,7 +123,7 @@ def with_eighths(voices: Array, beats: list[int], tonic: int, minor: int, random
             if random.random() < often:
                 trial = last.copy()
                 trial[voice] = pitch = random.choice([p for p in sorted(near) if (p - tonic) % 12 in scale])
-                clash = ((trial - pitch) % 12 % 10 == 1).any()  # a semitone or a major seventh, by octaves
+                clash = ((trial - pitch) % 12 % 10 == 1).any()  # a semitone or a major seventh, across octaves
                 if allowed(row, trial) and allowed(trial, following) and not clash:
                     last = trial
         rows += [row] * (length * ROWS - 2) + [last] * 2

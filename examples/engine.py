@@ -1,11 +1,11 @@
-"""The engine in a hundred lines: a tape and a backward pass on minigrad's own ops and gradient rules.
+"""The engine in a hundred lines: a tape and a backward pass that use minigrad's own ops and gradient rules.
 
     python -m examples.engine
 
-``minigrad/ops`` does not know Tensor or autograd: called on arrays, an op computes; called on a ``Traced``, it passes
-itself to that object. So any tape can run it. This tape keeps everything and differentiates once. The library's tape
-(``minigrad/ops/op.py``, ``autograd/tape.py``, ``autograd/walk.py``) keeps only what the rules need, frees it during the
-backward pass, detects in-place changes, uses compiled kernels, and supports higher derivatives.
+``minigrad/ops`` is independent of Tensor and autograd. Called on arrays, an op computes; called on a ``Traced``, it
+passes itself to that object, so any tape can run it. This tape keeps everything and differentiates once. The library's
+tape (``minigrad/ops/op.py``, ``autograd/tape.py``, ``autograd/walk.py``) keeps only what the rules need, frees it
+during the backward pass, detects in-place changes, uses compiled kernels, and supports higher derivatives.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from minigrad.ops.normalization import layer_norm
 from minigrad.ops.op import Arguments, Op, Traced, bare
 from minigrad.ops.reduction import sum_to
 
-clock = count()  # a node is younger than its inputs
+clock = count()  # nodes are younger than their inputs
 
 
 class Node:
@@ -49,10 +49,10 @@ class Value(Traced):
 
 
 def backward(root: Value) -> None:
-    """Set ``grad`` on every leaf from which the scalar ``root`` was computed."""
+    """Set ``grad`` on every leaf that the scalar ``root`` was computed from."""
     arrived: dict[Any, Any] = {(root.node, root.slot): np.ones_like(root.array)}  # by node and result
     nodes: set[Any] = {root.node}
-    while nodes:  # the youngest node first: by then, all users of its results are done
+    while nodes:  # youngest node first, as then all users of its results are done
         node = max(nodes, key=lambda n: n.age)
         nodes.remove(node)
         for value, gradient in gradients(node, arrived):
@@ -65,7 +65,7 @@ def backward(root: Value) -> None:
 
 
 def gradients(node: Node, arrived: dict[Any, Any]) -> Any:
-    """Each input of a node that is a Value, with the gradient from its rule."""
+    """Each Value among the inputs of a node, with the gradient from its rule."""
     op, several = node.op, isinstance(node.out, tuple)
     results = node.out if several else (node.out,)
     g = tuple(arrived.pop((node, i), np.zeros_like(out)) for i, out in enumerate(results))
@@ -77,11 +77,11 @@ def gradients(node: Node, arrived: dict[Any, Any]) -> Any:
         if isinstance(value, Value) and op.param(i) in op.rules:
             rule, names = op.rules[op.param(i)]
             values.update(shape=value.shape, which=i - op.arity)
-            yield value, sum_to(rule(*[values[name] for name in names]), value.shape)  # broadcasting undone, once
+            yield value, sum_to(rule(*[values[name] for name in names]), value.shape)  # undoes broadcasting, once
 
 
 def main() -> None:
-    """One step of a language model's head, its gradients from this engine, and the rules behind them."""
+    """Show a step of a language model's head, its gradients from this engine, and the rules behind them."""
     draw = np.random.default_rng(0)
     x, weight, bias, head = (Value(draw.standard_normal(shape)) for shape in ((6, 8), (8, 8), (8,), (10, 8)))
     scale, shift = Value(np.ones(8)), Value(np.zeros(8))

@@ -1,4 +1,4 @@
-"""Trains variants one after another, each in its own folder; you can stop at any moment without losing anything."""
+"""Trains variants one after another, each in its own folder. You can stop at any time without losing anything."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ OPTIONS = "options.txt"
 def train_all(
     variants: dict[str, dict[str, Any]], common: list[str], folder: Path, after_each: Callable[[], Any]
 ) -> int:
-    """Train the unfinished variants (settings by name), with ``common`` options of train, each in its own folder; a
-    failure does not stop the others. ``after_each`` is called when one has ended. Returns the exit status. Raises
-    ValueError, before any training, if a folder contains a run with other options; RuntimeError if all variants
-    would fail: no run has started, or the data lacks an evaluation set."""
+    """Train the unfinished variants (settings by name), with ``common`` options for ``train``, each in its own folder.
+    A failure does not stop the others. ``after_each`` is called after each variant. Returns the exit status. Raises
+    ValueError, before training, if a folder contains a run with other options; RuntimeError if all variants would fail:
+    no run has started, or the data lacks an evaluation set."""
     status = 0
     options = {name: [*common, *as_options(settings)] for name, settings in variants.items()}
     for name, words in options.items():
@@ -78,12 +78,12 @@ def finished(where: Path) -> bool:
 
 
 def slug(name: str) -> str:
-    """A variant's name as the name of a folder."""
+    """The name of a variant as a folder name."""
     return re.sub(r"[^\w.]+", "-", name.lower()).strip("-.") or "variant"
 
 
 def as_options(settings: dict[str, Any]) -> list[str]:
-    """Settings as command-line options of train."""
+    """Settings as command-line options for ``train``."""
     options = []
     for name, value in settings.items():
         option, words = name.replace("_", "-"), value if isinstance(value, (list, tuple)) else [value]

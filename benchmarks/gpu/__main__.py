@@ -1,4 +1,4 @@
-"""Measure and check minigrad on a GPU with one command; docs/gpu.md explains the results.
+"""Measures and checks minigrad on a GPU with a single command; docs/gpu.md explains the results.
 
 python -m benchmarks.gpu --out FOLDER [--seconds 410] [--only machine,probes]
 python -m benchmarks.gpu --rehearse               all of it, tiny, without a GPU
@@ -26,8 +26,8 @@ from .runner import ROOT, Result, Run, run
 from .stages import BY_NAME, STAGES, Stage
 
 RESERVE = 2.0  # seconds for writing the tables
-REHEARSAL = 600.0  # seconds: other programs may run at the same time
-ENDS = ("SIGINT", "SIGTERM", "SIGHUP")  # the keyboard, another program, a lost connection
+REHEARSAL = 600.0  # seconds, as other programs may run at the same time
+ENDS = ("SIGINT", "SIGTERM", "SIGHUP")  # from the keyboard, another program, a lost connection
 WHY_NOT = "from minigrad.backend import cuda; print(cuda.why_not())"
 
 
@@ -51,7 +51,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def measure(stages: list[Stage], shared: Run, out: Path, seconds: float, about: dict[str, Any]) -> list[Result]:
-    """Run the stages for which there is time, and write the results after each."""
+    """Run the stages for which there is time, and write the results after each stage."""
     end = time.monotonic() + seconds - RESERVE
     outcomes: list[Result] = []
     for stage in stages:
@@ -66,14 +66,14 @@ def measure(stages: list[Stage], shared: Run, out: Path, seconds: float, about: 
 
 
 def environment() -> dict[str, str]:
-    """Environment variables of all stages. minigrad need not be installed, and the CPU, which only checks results, does
-    not wait for compiled kernels."""
+    """The environment variables of all stages. minigrad need not be installed, and the CPU, which only checks results,
+    does not wait for compiled kernels."""
     paths = [str(ROOT), str(ROOT / "models"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"MINIGRAD_FAST": "0", "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command. Returns 1 if it cannot start, or if a stage of a rehearsal failed."""
+    """Run the command. Returns 1 if it cannot start, or if a stage failed in a rehearsal."""
     options = parse(arguments)
     if options.list:
         print("\n".join(f"{s.name:18} at most {s.seconds:3.0f} s  {s.title}" for s in STAGES))
@@ -104,7 +104,7 @@ def main(arguments: list[str]) -> int:
 
 
 def why_not(shared: Run) -> str:
-    """Why there is no GPU; "" if there is one. It asks in a separate process, so that this one stays free of CUDA."""
+    """Why there is no GPU; "" if there is one. Checks in another process, so that this one stays free of CUDA."""
     variables = {**os.environ, **shared.environment}
     answer = subprocess.run(
         [sys.executable, "-c", WHY_NOT], cwd=ROOT, env=variables, capture_output=True, text=True, check=False
@@ -113,7 +113,7 @@ def why_not(shared: Run) -> str:
 
 
 def _stop(number: int, frame: object) -> NoReturn:
-    sys.exit(128 + number)  # the stage's processes end too; the files have the earlier results
+    sys.exit(128 + number)  # the processes of the stage end too; the files have the earlier results
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""The process of a stage: it runs the items that no earlier process has started, and writes their rows.
+"""The process of a stage, which runs the items not started by an earlier process, and writes their rows.
 
     python -m benchmarks.gpu.child STAGE MODULE ROWS OPTIONS
 
 The module's ``items(place)`` returns functions by name. A function returns a row, which is a dict of strings and
-numbers, or a list of rows. It raises ``Missing`` if a library is not installed, and ``NeedsGpu`` in a rehearsal if it
+numbers, or a list of rows. It raises ``Missing`` if a library is not installed, and, in a rehearsal, ``NeedsGpu`` if it
 needs a real GPU.
 """
 
@@ -24,8 +24,8 @@ from ..process import Missing
 from .place import NeedsGpu, Place
 from .runner import append, read
 
-LONGEST = 6000  # characters of a reason
-LOST = 70  # the exit code of a process whose GPU has stopped responding
+LONGEST = 6000  # characters in a reason
+LOST = 70  # exit code if the GPU has stopped responding
 
 
 def main(stage: str, module: str, file: str, options: str) -> None:
@@ -51,7 +51,7 @@ def main(stage: str, module: str, file: str, options: str) -> None:
 
 
 def _answer(function: Callable[[], Any]) -> list[dict[str, Any]]:
-    """The rows of an item, or the reason why it has none."""
+    """The rows of an item, or the reason why it has no rows."""
     try:
         values = function()
         return [{"values": plain(row)} for row in (values if isinstance(values, list) else [values or {}])]
@@ -65,7 +65,7 @@ def _answer(function: Callable[[], Any]) -> list[dict[str, Any]]:
 
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row in JSON's types: NumPy scalars become Python numbers; NaN and infinities become strings."""
+    """A row in types that JSON supports: NumPy scalars become Python numbers; NaN and infinities become strings."""
     values = {k: v.item() if hasattr(v, "item") else v for k, v in row.items()}
     return {k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
 

@@ -1,4 +1,4 @@
-"""Compiles all CUDA code in several processes before anything is timed; later stages load it from CuPy's cache."""
+"""Compiles all CUDA code in several processes before anything is timed. Later stages load it from CuPy's cache."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .place import Place
 
 PROCESSES = 14
 BITS = {"float32": 32, "float16": 16, "bfloat16": 16, "float64": 64}
-HEADS = (32, 64)  # head sizes of the workloads' attention
+HEADS = (32, 64)  # attention head sizes in the workloads
 SMALL = 4  # in a rehearsal, which compiles fewer variants
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """``sources`` compiles each CUDA source for each dtype; ``warm`` compiles CuPy's array functions, in parts."""
+    """``sources`` compiles each CUDA source for each dtype. ``warm`` compiles CuPy's array functions, in parts."""
     workers = place.choose(min(PROCESSES, os.cpu_count() or 1), 2)
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
     if place.stage == "warm":
@@ -45,7 +45,7 @@ def _place(device: str) -> Place:
 
 
 def compiled(device: str, source: str, dtype: str, head: int) -> None:
-    """Compile a source; ``head`` is the attention's head size, or 0 for other sources."""
+    """Compile a source. ``head`` is the attention head size, or 0 for other sources."""
     place = _place(device)
     from minigrad.backend.kernels import _launch
     from minigrad.backend.kernels.scaled_dot_product_attention_cuda import plan
@@ -59,7 +59,7 @@ def compiled(device: str, source: str, dtype: str, head: int) -> None:
 
 
 def used(device: str, number: int, parts: int) -> None:
-    """Run a part of the array functions, as the probes and training steps do. The probes report errors."""
+    """Run some of the array functions, as the probes and training steps do. The probes report errors."""
     place = _place(device)
     from . import probes
     from .steps import Step

@@ -1,4 +1,4 @@
-"""The GPU, its versions and limits (copies, matrix products, launches), and the speed of the host."""
+"""The GPU, versions and limits (copies, matrix products, launches), and the speed of the host."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 
 
 def card(place: Place) -> dict[str, Any]:
-    """Name, driver and versions. Raises NeedsGpu without a GPU."""
+    """The name, driver and versions. Raises NeedsGpu without a GPU."""
     if place.rehearsal:
         raise NeedsGpu("its name, driver and CUDA")
     cupy = place.xp()
@@ -52,7 +52,7 @@ def card(place: Place) -> dict[str, Any]:
 
 
 def driver() -> str:
-    """The version of NVIDIA's driver."""
+    """The version of the NVIDIA driver."""
     command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
@@ -66,7 +66,7 @@ def _number(version: int) -> str:
 
 
 def copy(place: Place) -> dict[str, Any]:
-    """Bytes per second that a copy within the device reads and writes."""
+    """Bytes per second read and written by a copy within the device."""
     source = place.xp().zeros(place.choose(2**30, 2**16), "uint8")
     target = source.copy()
 
@@ -78,7 +78,7 @@ def copy(place: Place) -> dict[str, Any]:
 
 
 def rate(place: Place, precision: str) -> dict[str, Any]:
-    """Floating-point operations per second of a matrix product. Raises Missing: no package provides bfloat16."""
+    """Floating-point operations per second in a matrix product. Raises Missing if no package provides bfloat16."""
     if precision == "bfloat16":
         library_module("ml_dtypes")
     n = place.choose(2048 if precision == "float64" else 8192, 16)
@@ -89,7 +89,7 @@ def rate(place: Place, precision: str) -> dict[str, Any]:
 
 
 def launch(place: Place) -> dict[str, Any]:
-    """Time of one small operation in a long series, by the device's clock and the host's."""
+    """The time of one small operation in a long series, by the clocks of device and host."""
     x = place.xp().zeros(32, "float32")
 
     def step() -> None:
@@ -102,7 +102,7 @@ def launch(place: Place) -> dict[str, Any]:
 
 
 def host() -> dict[str, Any]:
-    """Milliseconds of a loop in Python: the host limits how fast kernels are launched."""
+    """Milliseconds for a loop in Python, as the host limits how fast kernels are launched."""
     start = time.perf_counter()
     for _ in range(LOOP):
         pass

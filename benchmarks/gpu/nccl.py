@@ -1,4 +1,4 @@
-"""NCCL with one rank, under PyTorch's names: all that a single GPU can show."""
+"""NCCL with one rank, under PyTorch's names, which is all that a single GPU can show."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = ("float16", "float32", "float64", "int32", "int64", "uint8", "bool", "co
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """The collectives, as one item."""
+    """The collectives, as a single item."""
     return {"collectives": lambda: checked(place.device)}
 
 

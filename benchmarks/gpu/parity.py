@@ -1,6 +1,6 @@
-"""Losses, gradients and three Adam steps in minigrad and in PyTorch, on one GPU.
+"""Compares losses, gradients and three Adam steps in minigrad and PyTorch, on one GPU.
 
-The stage ``parity-torch`` writes PyTorch's numbers; ``parity`` compares minigrad's with those. There is no dropout.
+The ``parity-torch`` stage writes PyTorch's numbers, and ``parity`` compares minigrad's with them. There is no dropout.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..workloads import TINY, WORK, build, loss_function, optimizer
 from .place import Place
 
 STEPS = 3
-EXACT = {"float64": 1e-9, "float32": 1e-4}  # relative; for gradients, relative to the norm of all gradients
+EXACT = {"float64": 1e-9, "float32": 1e-4}  # relative (for gradients, to the norm of all gradients)
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
@@ -26,7 +26,7 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 
 
 def numbers(place: Place, name: str, dtype: str) -> dict[str, Any]:
-    """The losses before each step and after the last, and the norm of each parameter's first gradient."""
+    """The losses before each step and after the last step, and the norm of each parameter's first gradient."""
     torch, work, device = place.module(), place.choose(WORK, TINY)[name], place.named()
     torch.set_float32_matmul_precision("highest")
     model = build(torch, work, 0.0).to(device)
@@ -46,7 +46,7 @@ def numbers(place: Place, name: str, dtype: str) -> dict[str, Any]:
 
 def compared(place: Place, name: str, dtype: str) -> dict[str, Any]:
     """How much minigrad's numbers differ from PyTorch's. Raises Differ if they differ by more than EXACT, and Missing
-    if PyTorch's do not exist."""
+    if there are no numbers from PyTorch."""
     theirs = place.earlier("parity-torch").get(f"{name} {dtype}")
     if theirs is None:
         raise Missing("PyTorch's numbers, which the stage parity-torch writes")

@@ -1,4 +1,4 @@
-"""The device of a stage: a GPU, or the tests' fake GPU in a rehearsal."""
+"""The device of a stage: a GPU, or the fake GPU from the tests in a rehearsal."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
 class NeedsGpu(Exception):
-    """Something that a rehearsal cannot do without a GPU."""
+    """Raised for something that a rehearsal cannot do without a GPU."""
 
 
 @dataclass
 class Place:
-    """The device of a stage, and its files."""
+    """The device and files of a stage."""
 
     stage: str  # its name
-    rows: Path  # the file of its rows
+    rows: Path  # the file for its rows
     device: str  # "cuda", or "strict" for the fake GPU
-    work: Path  # the folder of the run's files
+    work: Path  # the folder for the run's files
     seconds: float  # time limit
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class Place:
         return tiny if self.rehearsal else real
 
     def left(self) -> float:
-        """Seconds until the stage's limit."""
+        """Seconds until the time limit of the stage."""
         return self.end - time.monotonic()
 
     def begin(self) -> None:
@@ -60,7 +60,7 @@ class Place:
         return library_module(self.library)
 
     def named(self) -> str:
-        """The device's name in the library: without a GPU, PyTorch computes on the CPU."""
+        """The device name in the library. Without a GPU, PyTorch computes on the CPU."""
         return "cpu" if self.rehearsal and self.library == "torch" else self.device
 
     def xp(self) -> Any:
@@ -76,19 +76,19 @@ class Place:
             self.module().cuda.synchronize()
 
     def command(self, module: str, *words: str) -> list[str]:
-        """The command line of ``python -m module`` that also registers the fake GPU."""
+        """The command line of ``python -m module`` that registers the fake GPU as well."""
         start = ["-c", AS_IN_A_PROGRAM, module] if self.rehearsal else ["-m", module]
         return [sys.executable, *start, *words]
 
     def earlier(self, stage: str) -> dict[str, dict[str, Any]]:
-        """The rows of an earlier stage by item; {} if it wrote none."""
+        """The rows of an earlier stage by item; {} if it did not write any."""
         file = self.rows.with_name(f"{stage}.jsonl")
         rows = read(file)[1] if file.exists() else []
         return {row["item"]: row["values"] for row in rows if "values" in row}
 
     def time(self, step: Callable[[], Any], seconds: float, warm_up: int = 2, most: int = 100) -> dict[str, float]:
-        """Milliseconds of a step that does not wait for the device: "ms" by the device's clock, "host ms" until the
-        host has launched everything."""
+        """Milliseconds for a step that does not wait for the device: "ms" by the device clock, "host ms" until the host
+        has launched everything."""
         for _ in range(warm_up):
             step()
         self.synchronize()
@@ -106,7 +106,7 @@ class Place:
         return {"ms": self._between(begin, end) / repeats, "host ms": 1000 * host / repeats}
 
     def _mark(self) -> Any:
-        """An event on the library's current stream; without a GPU, the host's time."""
+        """An event on the library's current stream, or the host time without a GPU."""
         if self.rehearsal:
             return time.perf_counter()
         event = self.module().cuda.Event(enable_timing=True) if self.library == "torch" else self.xp().cuda.Event()

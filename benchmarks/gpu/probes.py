@@ -1,6 +1,6 @@
-"""Compares each op's results and gradients (tests/ops/cases.py) on a device with those on the CPU.
+"""Compares each op's results and gradients (tests/ops/cases.py) on a device with results on the CPU.
 
-The stage ``tests`` covers the rest: views, indexing, optimizers.
+The ``tests`` stage covers the rest: views, indexing and optimizers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TOLERANCE = {"float32": 2e-5, "float16": 8e-3, "bfloat16": 5e-2, "float64": 1e-1
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """Ops with a CUDA kernel in each dtype, and all others in float64."""
+    """Ops with a CUDA kernel in each dtype, and all other ops in float64."""
     cases = import_module("tests.ops.cases")
     jobs: dict[str, Callable[[], Any]] = {}
     for op in dict.fromkeys(case.op for case in cases.CASES):
@@ -42,7 +42,7 @@ def has_bfloat16(place: Place) -> bool:
 
 
 def checked(place: Place, cases: list[Any], dtype: str) -> None:
-    """Compare an op's results and gradients with the CPU's in float64. Raises AssertionError if they differ."""
+    """Compare an op's results and gradients with float64 on the CPU. Raises AssertionError if they differ."""
     for case in cases:
         inputs = [
             mg.tensor(values) if isinstance(kind, np.ndarray) else mg.tensor(values).to(getattr(mg, dtype))
@@ -56,7 +56,7 @@ def checked(place: Place, cases: list[Any], dtype: str) -> None:
 
 
 def results(case: Any, inputs: list[Any], device: str) -> list[Any]:
-    """The results of a case, and its inputs' gradients for a fixed output gradient. The CPU computes in float64."""
+    """The results of a case, and its input gradients for a fixed output gradient. The CPU computes in float64."""
     leaves = []
     for x, kind in zip(inputs, case.inputs, strict=True):
         wide = x.double() if device == "cpu" and x.is_floating_point() else x

@@ -1,7 +1,7 @@
-"""Times updates of the programs' presets in the real training loop (batches, loss, clipping, optimizer, schedule), and
-trains and scores the toy translator with the command that a user types.
+"""Times updates with the presets of the programs in the real training loop (batches, loss, clipping, optimizer,
+schedule), and trains and scores the toy translator with the command that a user types.
 
-The texts are those in ``MINIGRAD_DATA``, or else the corpus that ships with minigrad.
+The texts come from ``MINIGRAD_DATA`` or from the corpus that ships with minigrad.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from minigrad_models.translation.translation_settings import preset
 from .place import Place
 
 DATA = Path(os.environ.get("MINIGRAD_DATA", "data"))
-PAIRS = 100  # in a rehearsal: the fewest for which some are held out
+PAIRS = 100  # in a rehearsal: the fewest with some held out
 _TINY = "--preset toy --held-out 1 --steps 3 --warm-up 1 --layers 1 --d-model 8 --heads 2 --d-ff 8 --batch-tokens 32"
 TINY_MODEL = {"layers": 1, "d_model": 16, "heads": 2}
 
 
 class Timed:
-    """Batches of a training run. It times the updates from ``first`` to ``last``, without synchronizing in between."""
+    """Batches of a training run that time updates from ``first`` to ``last`` without synchronizing in between."""
 
     def __init__(self, place: Place, batches: Any, each: int, first: int, last: int) -> None:
         self.place, self.batches, self.first, self.last = place, batches, each * first, each * last
         self.number, self.updates, self.seconds = 0, last - first, 0.0
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Any]:
-        """The same batches; the clock runs while the program uses them."""
+        """The same batches, timed while the program uses them."""
         for batch in self.batches.epoch(number, start):
             if self.number in (self.first, self.last):
                 self.place.synchronize()
@@ -55,7 +55,7 @@ class Timed:
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """The presets that are trained on a GPU; in the stage ``toy``, one complete training run."""
+    """The presets to train on a GPU, or a complete training run in the ``toy`` stage."""
     if place.stage == "toy":
         return {"minigrad train": partial(trained, place)}
     kinds = {"toy": translator, "multi30k": translator, "shakespeare": language_model}
@@ -63,7 +63,7 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 
 
 def timed(place: Place, name: str, kind: Callable[..., tuple[Trainer, str]]) -> dict[str, Any]:
-    """Milliseconds per update of a preset."""
+    """Milliseconds per update with a preset."""
     first, count = place.choose((10, 40), (1, 1))
     steps = first + count + 1
     changes = {"device": place.device, "steps": steps, "ranks": 1, "warm_up": 1, "save_seconds": 0.0, "average": 0}
@@ -101,7 +101,7 @@ def language_model(place: Place, name: str, folder: Path, changes: dict[str, Any
 
 
 def plays(place: Place) -> tuple[str, str]:
-    """Shakespeare's plays, or the English half of the shipped corpus; and the name of the text."""
+    """Shakespeare's plays, or the English half of the shipped corpus, and the name of the text."""
     file = DATA / "tinyshakespeare" / "input.txt"
     if file.exists() and not place.rehearsal:
         return file.read_text(encoding="utf-8"), "Shakespeare"
@@ -109,7 +109,7 @@ def plays(place: Place) -> tuple[str, str]:
 
 
 def translations(place: Place, name: str) -> tuple[Pairs, str]:
-    """The pairs of a preset, and their name; without Multi30k, the shipped corpus."""
+    """The pairs for a preset and their name; the shipped corpus if Multi30k is missing."""
     folder = DATA / "multi30k"
     if name == "multi30k" and folder.is_dir() and not place.rehearsal:
         return data.read(preset(name).changed({"data": (str(folder),)}).data)["train"], "Multi30k"
@@ -117,7 +117,7 @@ def translations(place: Place, name: str) -> tuple[Pairs, str]:
 
 
 def trained(place: Place) -> dict[str, Any]:
-    """Seconds and scores of a training run. Raises RuntimeError if the command fails; its output is in the log."""
+    """The seconds and scores of a training run. Raises RuntimeError if the command fails; its output is in the log."""
     folder, tiny = place.work / "toy", []
     if place.rehearsal:
         pairs, table = translations(place, "toy")[0], place.work / "pairs.tsv"

@@ -1,4 +1,4 @@
-"""Writes the results of all stages: one JSON file, and tables for docs/gpu.md."""
+"""Writes the results of all stages: a JSON file, and tables for docs/gpu.md."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..table import Cell, Table
 from .runner import Result, Row
 from .stages import BY_NAME
 
-LONGEST = 160  # characters of a reason in the table
+LONGEST = 160  # characters for a reason in the table
 ENDS = ("failed", "needs", "missing")  # how an item without values ended
-MOST = 12  # reasons in one table; the file has them all
+MOST = 12  # reasons in a table; the file has all of them
 
 
 def write(folder: Path, about: dict[str, Any], results: list[Result]) -> None:
@@ -50,7 +50,7 @@ def _items(result: Result, key: str) -> set[str]:
 
 
 def table(title: str, results: list[Result]) -> Table:
-    """The table of the stages that share a title: rows with the same strings are merged."""
+    """The table of stages that share a title. Rows with the same strings are merged."""
     are_brief = all(BY_NAME[r.name].brief for r in results)
     by_words: dict[tuple[tuple[str, str], ...], Row] = {}
     for row in map(_count, results) if are_brief else (row for r in results for row in _rows(r)):
@@ -69,7 +69,7 @@ def _count(result: Result) -> Row:
 
 
 def _rows(result: Result) -> Iterable[Row]:
-    """The strings and numbers of a stage's rows, without lists and the card's row; a brief stage has none."""
+    """The strings and numbers in a stage's rows, without lists and the card's row. A brief stage has no rows."""
     for row in (row["values"] for row in result.rows if "values" in row and not BY_NAME[result.name].brief):
         cells = {k: v for k, v in row.items() if isinstance(v, (str, int, float))}
         if cells and "card" not in row:
@@ -97,7 +97,7 @@ def reasons(results: list[Result]) -> list[str]:
 
 
 def written(value: Any) -> Cell:
-    """A cell: numbers with three digits, strings unchanged."""
+    """Format a cell: numbers with three digits, strings unchanged."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, int) and not isinstance(value, bool):

@@ -1,8 +1,8 @@
-"""Runs stages as separate processes, each with its own time limit; a stage is killed as a process group.
+"""Runs stages as separate processes, each with its own time limit. Stages are killed as process groups.
 
-A stage's process appends a line of JSON to its file of rows when an item starts and when it ends (see ``child``). So
-its rows survive every kind of failure: an error, a lost CUDA context, the time limit. If an item's process dies or is
-silent for too long, the item has failed, and another process continues with the next item.
+The process of a stage appends a line of JSON to its file of rows when an item starts and ends (see ``child``), so the
+rows survive every kind of failure: an error, a lost CUDA context, or the time limit. If the process of an item dies or
+is silent for too long, the item has failed, and another process continues with the next item.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Any
 from .stages import Stage
 
 ROOT = Path(__file__).parents[2]
-TAIL = 400  # log lines kept from a stage that fails
+TAIL = 400  # log lines to keep from a stage that fails
 POLL = 0.05  # seconds between polls of a process
-DYING = 5.0  # seconds to wait for a process that was killed
+DYING = 5.0  # seconds to wait for a killed process
 Row = dict[str, Any]
 
 
@@ -32,7 +32,7 @@ class Run:
     """The settings that all stages share."""
 
     device: str  # "cuda"; "strict" in a rehearsal
-    work: Path  # a folder for files of this run
+    work: Path  # a folder for the files of this run
     environment: dict[str, str] = field(default_factory=dict)  # added to this process's environment
 
 
@@ -48,7 +48,7 @@ class Result:
 
 
 def run(stage: Stage, shared: Run, seconds: float) -> Result:
-    """Run a stage for at most this many seconds, or its own limit."""
+    """Run a stage for at most ``seconds``, or up to its own limit."""
     rows, log = shared.work / f"{stage.name}.jsonl", shared.work / f"{stage.name}.log"
     rows.touch()
     start = time.monotonic()
@@ -69,7 +69,7 @@ def run(stage: Stage, shared: Run, seconds: float) -> Result:
 
 
 def _process(stage: Stage, shared: Run, rows: Path, log: Path, end: float) -> int | str:
-    """Run one process of a stage. Returns its exit code, or why it was killed: "limit" or "silence"."""
+    """Run a process for a stage. Returns its exit code, or why it was killed: "limit" or "silence"."""
     options = {"device": shared.device, "work": str(shared.work), "seconds": max(1.0, end - time.monotonic())}
     module = stage.module if "." in stage.module else f"benchmarks.gpu.{stage.module}"
     command = [sys.executable, "-m", "benchmarks.gpu.child", stage.name, module, str(rows), json.dumps(options)]
@@ -117,7 +117,7 @@ def read(file: Path) -> tuple[list[str], list[Row]]:
 
 
 def _give_up(file: Path, code: int | str, patience: float, tail: list[str]) -> None:
-    """If an item has started but not ended, record that it failed."""
+    """Record that an item failed, if any has started but not ended."""
     names, results = read(file)
     if not names or names[-1] in [row["item"] for row in results]:
         return

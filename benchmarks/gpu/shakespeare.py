@@ -1,7 +1,7 @@
-"""nanoGPT's setup, timed: how long training takes to reach a validation loss, on minigrad and on PyTorch.
+"""Times nanoGPT's setup: how long training takes to reach a validation loss, in minigrad and PyTorch.
 
-Both train the same character model (``workloads.build``) on the same text, with the same batches in the
-same order and the same optimizer.
+Both libraries train the same character model (``workloads.build``) on the same text, with the same batches in the same
+order and the same optimizer.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ RESERVE = 5.0  # seconds that the stage reserves
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """One training run."""
+    """A single training run."""
     return {"by characters": lambda: trained(place)}
 
 
 class Text:
-    """A text as characters, in windows."""
+    """Text as characters, in windows."""
 
     def __init__(self, place: Place, batch: int, length: int) -> None:
         text, self.name = plays(place)
@@ -49,7 +49,7 @@ class Text:
 
 
 def trained(place: Place) -> list[dict[str, Any]]:
-    """Seconds and updates until the loss reaches each of BARS, within the stage's time limit."""
+    """The seconds and updates until the loss reaches each of BARS, within the time limit of the stage."""
     torch, device = place.module(), place.named()
     work = place.choose(replace(WORK["gpt-384"], batch=64), replace(TINY["tiny-gpt"], length=8))
     text = Text(place, work.batch, work.length)
@@ -79,7 +79,7 @@ def _loss(torch: Any, model: Any, tokens: Any, targets: Any) -> Any:
 
 
 def validated(torch: Any, model: Any, text: Text, device: str, batches: int) -> float:
-    """The mean loss on some batches of the held-out text."""
+    """The mean loss on some batches from the held-out text."""
     model.eval()
     with torch.no_grad():
         losses = [_loss(torch, model, *text.batch(torch, device, "validation", i)).item() for i in range(batches)]
@@ -88,7 +88,7 @@ def validated(torch: Any, model: Any, text: Text, device: str, batches: int) -> 
 
 
 def _rows(place: Place, name: str, points: list[tuple[float, int, float]]) -> list[dict[str, Any]]:
-    """A row for each bar that was reached, and one for the end."""
+    """A row for each bar that was reached, and a row for the end."""
     who = place.library
     firsts = [(f"{bar}", next((f for f in points if f[2] <= bar), None)) for bar in BARS]
     rows = [

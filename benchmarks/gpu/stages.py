@@ -1,4 +1,4 @@
-"""The stages, most important first. Nothing here imports a library that they measure."""
+"""The stages, most important first. Nothing here imports the measured libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Stage:
     name: str  # on the command line
     title: str  # title of its table; stages with the same title share the table
     seconds: float  # the most that the stage may take
-    least: float  # with less time left, the stage does not start
+    least: float  # the stage does not start with less time left
     patience: float  # after this many seconds without output, the next item starts
     module: str  # defines ``items(place)``: functions by name that return rows (see ``child``)
     brief: bool = False  # the table counts the items that succeed, and lists only the others

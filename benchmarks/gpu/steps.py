@@ -1,5 +1,5 @@
-"""Training steps of the workloads and of a model of nanoGPT's size, in minigrad and in PyTorch: their times and kernel
-launches."""
+"""Times and kernel launches of training steps, for the workloads and a model of nanoGPT's size, in minigrad and
+PyTorch."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ GPT = replace(WORK["gpt-384"], title="decoder-only 12 × 768, T 1024, V 50,304",
 # GPT-2's vocabulary, rounded up as in nanoGPT
 GPT = replace(GPT, hidden=3072, vocabulary=50_304, batch=4, length=1024, dropout=0.0)
 WARM_UP = 3  # steps before launches are counted
-LARGEST = 8  # slowest kernels that are named
+LARGEST = 8  # slowest kernels to name
 
 
 class Step:
     """A training step that does not wait for the device.
 
     Args:
-        precision: "float32"; "TF32" for matrix products; "bfloat16" by autocast.
+        precision: "float32", "TF32" (for matrix products) or "bfloat16" (by autocast).
 
     Raises:
-        Missing: a package for bfloat16 is not installed.
+        Missing: if a package for bfloat16 is not installed.
     """
 
     def __init__(self, place: Place, work: Work, precision: str) -> None:
@@ -46,7 +46,7 @@ class Step:
         self.optimizer = optimizer(torch, work, self.model)
 
     def __call__(self) -> None:
-        """Forward, backward, update."""
+        """Run the forward pass, the backward pass and the update."""
         self.optimizer.zero_grad()
         with self.torch.autocast(self.device, self.torch.bfloat16) if self.precision == "bfloat16" else nullcontext():
             loss = self.loss_of(self.model)
@@ -55,7 +55,7 @@ class Step:
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
-    """Each step in each precision; the stage ``launches`` skips TF32."""
+    """Each step in each precision. The ``launches`` stage skips TF32."""
     counts = place.stage.startswith("launches")
     precisions = ("float32", "bfloat16") if counts else ("float32", "bfloat16", "TF32")
     function = counted if counts else timed
@@ -65,7 +65,7 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 
 
 def timed(place: Place, row: dict[str, Any], work: Work) -> dict[str, Any]:
-    """Times of a step, and the peak size of the library's memory pool."""
+    """The times of a step, and the peak size of the library's memory pool."""
     cuda = None if place.rehearsal else _memory(place)
     step = Step(place, work, row["in"])
     times = place.time(step, place.choose(0.8, 0.01), most=place.choose(50, 2))
@@ -90,8 +90,8 @@ def _memory(place: Place) -> Any:
 def counted(place: Place, row: dict[str, Any], work: Work) -> dict[str, Any]:
     """How many kernels a step launches, and how long they keep the GPU busy.
 
-    On a GPU, PyTorch's profiler counts them, even for minigrad: CUPTI sees all kernels of the process. On the fake GPU,
-    the tests' counter does.
+    On a GPU, PyTorch's profiler counts them, even for minigrad, as CUPTI sees all kernels in the process. On the fake
+    GPU, the counter from the tests does.
     """
     if place.rehearsal and place.library == "torch":
         raise NeedsGpu("to count PyTorch's kernels")

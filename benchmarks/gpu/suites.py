@@ -1,4 +1,4 @@
-"""Tests on the GPU within a time limit: the kernels' own tests, or a sample of all tests."""
+"""Runs tests on the GPU within a time limit: the kernel tests, or a sample of all tests."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .runner import ROOT
 
 RESERVE = 6.0  # seconds for pytest to end
 PROCESSES = 12  # processes that share the GPU
-SHOWN = 15  # failures whose reasons are kept
+SHOWN = 15  # failures with reasons to keep
 _CUDA = ("test_cuda_kernels.py", "test_cuda_attention.py", "test_cuda_backend.py", "kernels")
 KERNELS = [f"tests/backend/{name}" for name in _CUDA]
 TINY = {"kernels": "tests/backend/test_cuda_backend.py", "tests": "tests/backend/test_device.py"}
-# A line of ``pytest -v``, whose parts are in a different order if there are several processes.
+# A line from ``pytest -v``, whose parts are in a different order if there are several processes.
 ALONE = re.compile(r"^(\S+::.*) (PASSED|FAILED|ERROR|SKIPPED).* \[ *\d+%\]$", re.MULTILINE)
 OF_SEVERAL = re.compile(r"^\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|ERROR|SKIPPED) (.*\S)", re.MULTILINE)
 
@@ -53,7 +53,7 @@ def tested(place: Place) -> dict[str, Any]:
 
 
 def command(place: Place) -> list[str]:
-    """pytest's command line; for all tests, the files are in random order, so that the first ones are a sample."""
+    """The pytest command line. For all tests, the files are in random order, so that the first files are a sample."""
     which = KERNELS
     if place.rehearsal:
         which = [TINY[place.stage]]
@@ -68,7 +68,7 @@ def command(place: Place) -> list[str]:
 
 
 def counted(stage: str, text: str) -> dict[str, Any]:
-    """The row of a suite, from pytest's output. Raises as ``tested`` does."""
+    """The row of a suite, from the pytest output. Raises the same errors as ``tested``."""
     ends = dict(ALONE.findall(text)) | {name: end for end, name in OF_SEVERAL.findall(text)}
     count = Counter(ends.values())
     reasons = dict(re.findall(r"^(?:FAILED|ERROR) (\S.*?)(?: - (.*))?$", text, re.MULTILINE))

@@ -1,4 +1,4 @@
-"""The command line: train, measure, print the lesson, and save its page."""
+"""The command line: train, evaluate, print the lesson, and save its page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .lesson import DEFAULT, PARTS, Sizes, lesson
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
+    """The command-line options."""
     about = "Autoencoders of handwritten digits and of sentences: a few minutes of training, and the results."
     p = program.parser("examples.autoencoder", about)
     names = ", ".join(PARTS)
@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status: also 1 if a claim of the lesson does not hold."""
+    """Run the command line. Returns the exit status, which is 1 even if only a claim of the lesson does not hold."""
 
     def build(options: program.Options) -> Lesson:
         return lesson(options.parts or list(PARTS), Sizes(options.updates, options.sentence_updates), options.seed)

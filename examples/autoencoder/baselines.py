@@ -1,4 +1,4 @@
-"""Linear baselines for the autoencoders, each the best of its kind on the training digits."""
+"""Linear baselines for the autoencoders, each of which is the best of its kind on the training digits."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def principal(x: Array, count: int) -> Principal:
 
 
 def least_squares(noisy: Array, clean: Array) -> Callable[[Array], Array]:
-    """The linear map y = W x + b that best maps noisy pictures (N, P) to the clean ones, by least squares."""
+    """The linear map y = W x + b that best maps noisy pictures (N, P) to clean pictures, by least squares."""
     ones = np.ones((len(noisy), 1), noisy.dtype)
     solution = np.linalg.lstsq(np.concatenate([noisy, ones], 1), clean, rcond=None)[0]  # (P + 1, P)
     return lambda x: x @ solution[:-1] + solution[-1]
 
 
 def squared_error(y: Array, x: Array) -> float:
-    """The mean over pictures (N, P) of the sum of (y − x)² over the pixels."""
+    """The sum of (y − x)² over pixels, averaged over pictures (N, P)."""
     return float(((y - x) ** 2).sum(1).mean())
 
 

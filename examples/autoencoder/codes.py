@@ -1,4 +1,4 @@
-"""Digits as two numbers (Hinton and Salakhutdinov 2006): the reconstructions, and the plane of codes."""
+"""Digits as two numbers (Hinton and Salakhutdinov 2006): the reconstructions and the code plane."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .network import Autoencoder
 
 SIZES = (SIDE * SIDE, 128, 64, 32, 2)  # from the pixels to the code
 RATE = 3e-3
-SHOWN = (0, 2, 4, 6, 8)  # the first held-out example of each of these is shown
+SHOWN = (0, 2, 4, 6, 8)  # show the first held-out example of each of these
 
 
 class Codes(NamedTuple):
@@ -48,7 +48,7 @@ def flat(digits: Digits) -> Array:
 
 
 def trained(updates: int, seed: int) -> Codes:
-    """Train the autoencoder. Raises as ``learning.train`` does."""
+    """Train the autoencoder. Raises the same errors as ``learning.train``."""
     train_set, unseen = split(seed)
     mg.manual_seed(seed)
     model = Autoencoder(*SIZES)
@@ -86,18 +86,18 @@ def sections(computed: Codes) -> list[Section]:
 
 
 def some(digits: Digits) -> Digits:
-    """The first example of each kind that is shown. Raises IndexError if one is missing."""
+    """The first example of each kind in SHOWN. Raises IndexError if any is missing."""
     places = [int(np.flatnonzero(digits.labels == kind)[0]) for kind in SHOWN]
     return Digits(digits.images[places], digits.labels[places])
 
 
 def picture(pixels: Array, caption: str = "") -> Picture:
-    """Pixels (P,) as a square, clipped to the range from paper to ink."""
+    """Pixels (P,) as a square picture, clipped to the range from paper to ink."""
     return Picture(np.clip(pixels, 0, 1).reshape(SIDE, SIDE), caption)
 
 
 def _returned(computed: Codes) -> Block:
-    """Some held-out digits, and their reconstructions from codes and from components."""
+    """Some held-out digits, and their reconstructions from codes and components."""
     digits = some(computed.unseen)
     original = flat(digits)
     pictures = [picture(x, str(label)) for x, label in zip(original, digits.labels, strict=True)]

@@ -1,4 +1,4 @@
-"""Denoising (Vincent et al. 2008): the network reads a damaged digit, and learns to reconstruct the original."""
+"""Denoising (Vincent et al. 2008): the network reads a damaged digit and learns to reconstruct the original."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from .network import Autoencoder, mask
 
 SIZES = (SIDE * SIDE, 256, 32)  # from the pixels to the code
 RATE = 2e-3
-SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # shares of the pixels that are erased
+SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # shares of pixels to erase
 MOST = SHARES[-1]
 FIRST = 0.4  # the share shown first
 COPIES = 40  # noisy copies of each digit for fitting the linear map
 NETWORK, NOTHING, LINEAR = "the network", "nothing done", "linear map"
 EQUAL, FEW = f"{SIZES[-1]} components", "2 components"
-Method = Callable[[Array], Array]  # noisy pictures (N, P) -> cleaned ones
+Method = Callable[[Array], Array]  # noisy pictures (N, P) -> cleaned pictures
 
 
 class Denoised(NamedTuple):
-    """Every method on the same noisy digits."""
+    """The results of every method on the same noisy digits."""
 
     unseen: Digits  # the held-out digits
     noisy: Mapping[float, Array]  # by share of noise (N, P)
@@ -41,7 +41,7 @@ class Denoised(NamedTuple):
 
 
 def trained(updates: int, seed: int) -> Denoised:
-    """Train the network, fit the baselines, and clean the held-out digits. Raises as ``learning.train`` does."""
+    """Train the network, fit the baselines, and clean the held-out digits. Raises like ``learning.train``."""
     train_set, unseen = split(seed)
     mg.manual_seed(seed)
     model, clean = Autoencoder(*SIZES), flat(train_set)
@@ -91,7 +91,7 @@ def sections(computed: Denoised) -> list[Section]:
 
 
 def _pictures(computed: Denoised, share: float) -> Block:
-    """The first digits: original, noisy, and cleaned by each method."""
+    """The first digits in their original, noisy and cleaned form, for each method."""
     methods = (NETWORK, LINEAR, EQUAL, FEW)
     rows = [flat(computed.unseen), computed.noisy[share], *(computed.cleaned[name][share] for name in methods)]
     pictures = [picture(x) for row in rows for x in some(Digits(row, computed.unseen.labels)).images]

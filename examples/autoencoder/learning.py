@@ -1,4 +1,4 @@
-"""Short training runs that leave nothing on disk."""
+"""Short training runs that do not leave anything on disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minigrad_models.training.update import Loss
 
 from .network import mask
 
-WARM_UP = 50  # updates in which the learning rate rises; at most a tenth of all updates
+WARM_UP = 50  # updates while the learning rate rises; at most a tenth of all updates
 BATCH = 64  # pictures
 
 
@@ -33,10 +33,10 @@ def train(
 
     Args:
         loss: (model, batch) -> the mean loss and its weight.
-        name: shown on stderr above the progress bar. unit: the unit of the losses' weights.
+        name: shown on stderr above the progress bar. unit: the unit of the loss weights.
 
     Raises:
-        KeyboardInterrupt: after Ctrl-C. RuntimeError: a loss is not finite.
+        KeyboardInterrupt: after Ctrl-C. RuntimeError: if a loss is not finite.
     """
     size = sum(p.numel() for p in model.parameters())
     print(f"training {name}: {size:,} parameters, {updates:,} updates", file=sys.stderr, flush=True)
@@ -51,7 +51,7 @@ def train(
 
 
 class Pair(NamedTuple):
-    """Pictures (B, P): the originals, and the input of the network."""
+    """Pictures (B, P): the originals and the network input."""
 
     clean: Tensor
     read: Tensor
@@ -61,7 +61,7 @@ class PictureBatches:
     """Batches of pictures (N, P), in a new order in each epoch.
 
     Args:
-        most: the largest share of pixels that masking noise erases; each picture has its own share, from 0 to this.
+        most: the largest share of pixels that masking noise erases. Each picture has its own share, from 0 to most.
     """
 
     def __init__(self, pictures: Tensor, seed: int, most: float = 0.0) -> None:
@@ -81,5 +81,5 @@ class PictureBatches:
 
 
 def picture_loss(model: Any, batch: Pair) -> tuple[Tensor, float]:
-    """The squared error against the clean pictures, and their number."""
+    """The squared error with respect to the clean pictures, and their number."""
     return model.loss(batch.clean, batch.read), float(len(batch.clean))

@@ -1,4 +1,4 @@
-"""The lesson: its parts, and how long each one trains."""
+"""The lesson: its parts, and how long each part trains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import codes, denoising, sentences
 
 
 class Sizes(NamedTuple):
-    """The number of updates of each network for digits, and for sentences."""
+    """The number of updates for each digit network and each sentence network."""
 
     updates: int = 2500
     sentence_updates: int = 1000
@@ -26,7 +26,7 @@ PARTS: dict[str, Callable[[Sizes, int], list[Section]]] = {
 
 
 def lesson(parts: Sequence[str] = tuple(PARTS), sizes: Sizes = DEFAULT, seed: int = 0) -> Lesson:
-    """Train the networks of some parts, and build their lesson. Raises KeyError for an unknown part, KeyboardInterrupt
+    """Train the networks for some parts, and build their lesson. Raises KeyError for an unknown part, KeyboardInterrupt
     after Ctrl-C, RuntimeError if a loss is not finite."""
     about = (
         "An autoencoder learns to reconstruct its input, through a code that is narrower, or from a copy that is "

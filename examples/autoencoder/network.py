@@ -1,16 +1,16 @@
-"""Autoencoders: a picture is encoded as a narrow code, and decoded again.
+"""Autoencoders, which encode a picture as a narrow code and decode it again.
 
 The model follows Hinton and Salakhutdinov 2006 ("Reducing the dimensionality of data with neural networks", Science
 313, doi 10.1126/science.1127647) and Vincent et al. 2008 ("Extracting and composing robust features with denoising
 autoencoders", ICML, doi 10.1145/1390156.1390294). Differences from both:
 
-- All layers are trained together, with Xavier initialization and Adam. At the time, this failed: each layer was first
+- All layers are trained together, with Xavier initialization and Adam. At the time this failed, so each layer was first
   trained separately, as a restricted Boltzmann machine (2006) or an autoencoder (2008).
-- Hidden units use tanh; theirs are logistic. The code is linear and the pixels are logistic, as in 2006.
-- Encoder and decoder do not share weights; in 2008 they may.
-- Masking noise draws for each pixel; in 2008 it erases a fixed number of pixels.
+- Hidden units use tanh instead of logistic functions. The code is linear and the pixels are logistic, as in 2006.
+- Encoder and decoder do not share weights, which was an option in 2008.
+- Masking noise is drawn for each pixel, but erased a fixed number of pixels in 2008.
 
-Shapes: B batch, P pixels of a picture, K numbers of a code.
+Shapes: B batch, P pixels in a picture, K numbers in a code.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from minigrad import Tensor, nn
 
 
 class Autoencoder(nn.Module):
-    """Encoder and decoder, made of fully-connected layers. ``sizes`` are the encoder's: P pixels, hidden units, the K
-    numbers of the code; the decoder has them in reverse."""
+    """An encoder and a decoder made of fully-connected layers. ``sizes`` are the encoder's sizes: P pixels, hidden
+    units, and the K numbers of the code. The decoder reverses them."""
 
     def __init__(self, *sizes: int) -> None:
         super().__init__()
@@ -44,19 +44,19 @@ class Autoencoder(nn.Module):
 
     def loss(self, x: Tensor, read: Tensor | None = None) -> Tensor:
         """The squared error of the reconstruction of ``x`` (B, P), summed over pixels and averaged over pictures.
-        The encoder reads ``read`` (B, P), pictures with noise (Vincent et al., section 2.3), or by default x."""
+        The encoder reads ``read`` (B, P), pictures with noise (Vincent et al., section 2.3), or ``x`` by default."""
         error = self(x if read is None else read) - x
         return (error * error).sum(-1).mean()
 
 
 def mask(x: Tensor, share: float | Tensor, generator: Any = None) -> Tensor:
-    """Masking noise (Vincent et al., section 2.3): sets each pixel of (B, P) to 0 with the probability ``share``, a
-    single number or one per picture (B, 1)."""
+    """Masking noise (Vincent et al., section 2.3): sets each pixel in (B, P) to 0 with probability ``share``, a single
+    number or one per picture (B, 1)."""
     return x * (mg.rand(*x.shape, generator=generator, dtype=x.dtype) >= share)
 
 
 def _layers(sizes: tuple[int, ...]) -> nn.Sequential:
-    """Layers of these sizes, with Xavier initialization and biases of 0, and tanh between them."""
+    """Layers of these sizes with tanh between them, Xavier initialization, and biases of 0."""
     layers = [nn.Linear(a, b) for a, b in pairwise(sizes)]
     for layer in layers:
         nn.init.xavier_uniform_(layer.weight)

@@ -1,8 +1,8 @@
-"""A sentence through one vector, and with attention: which model can still repeat a long one?
+"""A sentence through a single vector and with attention: which model can still repeat long sentences?
 
 The autoencoder of a sentence is a translator from English to the same English (models/seq2seq.py). Without attention,
-the whole sentence passes through the encoder's last states (Cho et al. 2014, Sutskever et al. 2014); with attention the
-decoder also reads the state of every word (Luong et al. 2015).
+the whole sentence passes through the encoder's last states (Cho et al. 2014, Sutskever et al. 2014). With attention,
+the decoder reads the state of every word as well (Luong et al. 2015).
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from ..lesson.blocks import Array, Block, Chart, Matrix, Section, Series, Steps,
 from .learning import train
 
 SENTENCES, HELD_OUT = 20_000, 4_000
-WIDTH, STATE = 64, 128  # of an embedding, and of a state in each direction
+WIDTH, STATE = 64, 128  # of an embedding, and of the state in each direction
 RATE = 4e-3
 BATCH_TOKENS = 2048
 ONE, ATTENTION = "through one vector", "with attention"
 KINDS = {ONE: "none", ATTENTION: "multiplicative"}
-LEAST = 20  # sentences of a length needed for a point in the chart
+LEAST = 20  # minimum number of sentences per length for a point in the chart
 EXAMPLES = 3
 
 
 class SentenceBatches:
-    """Batches of sentences of similar length; source (B, S) and target (B, S + 1) are the same."""
+    """Batches of sentences of similar length. Source (B, S) and target (B, S + 1) are the same."""
 
     def __init__(self, sentences: list[list[int]], seed: int) -> None:
         self.sentences = sentences
@@ -58,7 +58,7 @@ def source_of(sentences: list[list[int]]) -> Tensor:
 
 
 def loss(model: Any, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, float]:
-    """The mean cross-entropy of a token, and the number of tokens."""
+    """The mean cross-entropy per token, and the number of tokens."""
     source, target = batch
     return model.loss(source, target), float((target[:, 1:] != PAD).sum())
 
@@ -68,7 +68,7 @@ class Copied(NamedTuple):
 
     words: WordTokenizer  # the tokenizer
     sentences: list[list[int]]  # held out, as token ids
-    written: Mapping[str, list[list[int]]]  # the sentences each model wrote, by its name
+    written: Mapping[str, list[list[int]]]  # the sentences that each model wrote, by name
     models: Mapping[str, Seq2Seq]  # by name
     updates: int  # per model
     known: int  # training sentences
@@ -84,14 +84,14 @@ class Copied(NamedTuple):
         return np.array([one == other for one, other in pairs])
 
     def longest_quarter(self) -> Array:
-        """True for about the longest quarter of the sentences: all from one length up (N,)."""
+        """True for about the longest quarter of the sentences: all above a certain length (N,)."""
         quarter: Array = self.lengths >= np.quantile(self.lengths, 0.75)
         return quarter
 
 
 def trained(updates: int, seed: int, sentences: int = SENTENCES, held_out: int = HELD_OUT) -> Copied:
-    """Train both models on the grammar's English, and let them repeat held-out sentences. Raises as
-    ``learning.train`` does."""
+    """Train both models on the grammar's English, and let them repeat held-out sentences. Raises like
+    ``learning.train``."""
     train_set = [pair.source for pair in draw("train", sentences, seed)]
     unseen = [pair.source for pair in draw("test", held_out, seed)]
     words = WordTokenizer.train(train_set, scheme=english_italian.SCHEME)
@@ -107,7 +107,7 @@ def trained(updates: int, seed: int, sentences: int = SENTENCES, held_out: int =
 
 
 def repeat(model: Seq2Seq, sentences: list[list[int]], at_once: int = 200) -> list[list[int]]:
-    """A model's output for each sentence: the likeliest word at each step, at most twice as many as it read."""
+    """A model's output for each sentence: the likeliest word at each step, at most twice as many words as it read."""
     order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
     outputs: list[list[int]] = [[] for _ in sentences]
     for first in watched(range(0, len(order), at_once), "repeating sentences"):
@@ -155,7 +155,7 @@ def _size(model: Seq2Seq) -> int:
 
 
 def _examples(computed: Copied) -> list[Block]:
-    """The longest sentences that one vector did not repeat exactly, and each model's output."""
+    """The longest sentences that the single vector did not repeat exactly, and each model's output."""
     wrong = np.flatnonzero(~computed.exact(ONE))
     longest = wrong[np.argsort(-computed.lengths[wrong], kind="stable")][:EXAMPLES].tolist()
     if not longest:

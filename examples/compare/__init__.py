@@ -1,4 +1,4 @@
-"""Translators side by side: recurrent networks without and with attention, convolutions, and the transformer.
+"""Translators side by side: recurrent networks with and without attention, convolutions, and the transformer.
 
 ``python -m examples.compare --help`` lists the options.
 """

@@ -1,4 +1,4 @@
-"""The command line of the comparison: train the missing models, measure, and show the results."""
+"""The command line of the comparison: train the missing models, evaluate them, and show the results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAYERS = {"convolution": 4, "transformer": 2}
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
+    """The command-line options."""
     p = program.parser(
         "examples.compare",
         "Train translators of equal size on the corpus that ships with minigrad, and compare them. You can stop "
@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line. Returns the exit status: also 1 if a claim does not hold, 130 after Ctrl-C."""
+    """Run the command line. Returns the exit status: 1 even if only a claim does not hold, 130 after Ctrl-C."""
     return program.main(parser(), compared, argv)
 
 
@@ -62,7 +62,7 @@ def compared(options: argparse.Namespace) -> Lesson:
 
 
 def settings_of(name: str, start: Settings, options: argparse.Namespace, vocabulary: int) -> dict[str, Any]:
-    """The settings of a model that differ from the preset's."""
+    """The settings of a model that differ from those of the preset."""
     shape = {**OPTIONS, "layers": LAYERS.get(name, OPTIONS["layers"])}
     every = max(1, options.updates // 2)
     lengths = {"steps": options.updates, "warm_up": min(200, options.updates // 5), "evaluate_every": every}

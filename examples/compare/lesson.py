@@ -15,7 +15,7 @@ HEAD = ("model", "parameters", "updates", "minutes", "exact", "shortest", "longe
 
 
 def lesson(results: Mapping[str, Result], test: Pairs) -> Lesson:
-    """The page about the results, which are given by architecture."""
+    """The page about the results, given by architecture."""
     chart = _chart(results, test)
     return told(globals(), name="compare", picture=chart, table=_table(results), chart=chart, claims=_claims(results))
 
@@ -47,7 +47,7 @@ def _chart(results: Mapping[str, Result], test: Pairs) -> Chart:
 
 
 def _claims(results: Mapping[str, Result]) -> list[Block]:
-    """The effect of attention on each cell; the page checks it for the GRU, the cell of Bahdanau et al."""
+    """The effect of attention on each cell. The page checks it for the GRU, the cell used by Bahdanau et al."""
     blocks: list[Block] = []
     for cell in ("rnn", "lstm", "gru"):
         without, with_it = results.get(cell), results.get(f"{cell}-attention")

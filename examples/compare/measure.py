@@ -1,4 +1,4 @@
-"""Measures the trained models: exact translations by length, and the time per token."""
+"""Evaluates the trained models: exact translations by length, and the time per token."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ import numpy as np
 from minigrad_models.text import Pairs
 from minigrad_models.translation.translator import Translator
 
-GROUPS = 4  # of sentences by length, of nearly equal size
+GROUPS = 4  # of sentences by length, nearly equal in size
 TIMED = 50  # sentences, one at a time
 FILE = "compared.json"
 
 
 @dataclass(frozen=True)
 class Result:
-    """A trained model."""
+    """The results of a trained model."""
 
     parameters: int  # all of them
     updates: int  # of its training run
     minutes: float
-    exact: float  # the share of the test's sentences that are translated exactly
-    by_length: tuple[float, ...]  # the same share for each group of sentences, the shortest first
+    exact: float  # the share of test sentences that are translated exactly
+    by_length: tuple[float, ...]  # the same share for each group of sentences, shortest first
     seconds: float  # per token, when sentences are translated greedily, one at a time
 
 
 def lengths(sentences: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The number of words of each sentence."""
+    """The number of words in each sentence."""
     return np.array([len(sentence.split()) for sentence in sentences])
 
 
 def groups(sentences: Sequence[str]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
-    """The indices of the sentences in groups by length, the shortest first; equal lengths stay together."""
+    """The indices of the sentences in groups by length, shortest first. Equal lengths stay together."""
     words = lengths(sentences)
     edges = np.quantile(words, np.linspace(0, 1, GROUPS + 1)[1:-1])
     numbers = np.searchsorted(edges, words)
@@ -45,7 +45,7 @@ def groups(sentences: Sequence[str]) -> list[np.ndarray[Any, np.dtype[np.int64]]
 
 
 def result(folder: Path, test: Pairs) -> Result:
-    """The result of a run, measured once and then read from the run's folder."""
+    """The result of a run, measured once and then read from the run folder."""
     file = folder / FILE
     if not file.exists():
         file.write_text(json.dumps(_measured(folder, test)), encoding="utf-8")
@@ -69,7 +69,7 @@ def _measured(folder: Path, test: Pairs) -> dict[str, Any]:
 
 
 def _seconds(translator: Translator, sentences: list[str]) -> float:
-    """Seconds per written token, when sentences are translated one at a time."""
+    """The seconds per written token when sentences are translated one at a time."""
     translator.translate(sentences[:3], beam=1, batch=1)  # warms up imports and buffers
     start = time.perf_counter()
     translations = translator.translate(sentences, beam=1, batch=1)

@@ -1,4 +1,4 @@
-"""Models with equal numbers of weights, and the number of sequential steps of each."""
+"""Models with equal numbers of weights, and the number of sequential steps in each."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Kind:
     """An architecture of the comparison."""
 
     title: str  # for readers
-    width: str  # the setting that makes it larger
+    width: str  # the setting that determines its size
     steps: str  # sequential steps to encode S tokens with L layers
-    path: str  # steps on a signal's path from the first token to the last
+    path: str  # steps on a signal path from the first token to the last
 
 
 _RECURRENT = ("L · S", "S")
@@ -37,7 +37,7 @@ KINDS = {
 
 
 def sized(name: str, start: Settings, weights: int, vocabulary: int) -> dict[str, Any]:
-    """The settings that give an architecture about ``weights`` weights. Raises ValueError if none are within 3 %."""
+    """The settings that give an architecture about ``weights`` weights. Raises ValueError if none come within 3 %."""
 
     def size(width: int) -> int:
         settings = start.changed({"model": name, KINDS[name].width: width})

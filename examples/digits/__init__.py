@@ -1,2 +1,2 @@
-"""Four architectures on one task: a fully-connected, a convolutional and a recurrent network and a transformer read
-handwritten digits, with the same number of parameters."""
+"""Four architectures on one task: a fully-connected, a convolutional and a recurrent network and a transformer, with
+the same number of parameters, read handwritten digits."""

@@ -14,7 +14,7 @@ from .train_digits import EPOCHS
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
+    """The command-line options."""
     p = program.parser("examples.digits", "Four architectures of one size learn the same handwritten digits.")
     p.add_argument("--epochs", type=whole(), default=EPOCHS, help=f"epochs of each training run (default: {EPOCHS})")
     p.add_argument("--repeat", type=whole(), default=1, help="number of seeds, from --seed up (default: 1)")
@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status: also 1 if a claim of the lesson does not hold."""
+    """Run the command line. Returns the exit status, which is 1 even if only a claim of the lesson does not hold."""
     return program.main(parser(), lambda o: lesson(Results(o.seed, o.epochs, o.repeat)), argv)
 
 

@@ -1,4 +1,4 @@
-"""The claims of the lesson: how well each network reads, and the limits of its architecture."""
+"""The claims in the lesson: how well each network reads, and the limits of its architecture."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def claims(results: Results) -> Fields:
 
 
 def any_order_of_pixels(model: nn.Module, images: Array) -> bool:
-    """Whether a fully-connected network ignores the order of pixels, if its weights are permuted alike."""
+    """Whether a fully-connected network ignores the order of pixels if its weights are permuted in the same way."""
     order = np.random.default_rng(0).permutation(SIDE * SIDE)
     other = cast(FullyConnected, copy.deepcopy(model))
     other.hidden.weight.copy_(other.hidden.weight[:, mg.tensor(order)])
@@ -74,7 +74,7 @@ def reads_downwards(model: nn.Module, images: Array) -> bool:
 
 
 def any_order_of_patches(model: nn.Module, images: Array) -> bool:
-    """Whether the transformer ignores the order of patches, if its positions are permuted alike."""
+    """Whether the transformer ignores the order of patches if its positions are permuted in the same way."""
     network, other = cast(PatchTransformer, model), cast(Any, copy.deepcopy(model))
     order = mg.tensor(np.random.default_rng(0).permutation(network.across**2))
     other.patches = lambda x: network.patches(x)[:, order]

@@ -1,8 +1,8 @@
-"""Four readers of small images: a fully-connected, a convolutional and a recurrent network, and a transformer.
+"""Four classifiers for small images: a fully-connected, a convolutional and a recurrent network, and a transformer.
 
-Each maps images (B, S, S), with S rows of S pixels, to the logits of C classes (B, C); its docstring names the paper
-that it follows. The defaults are for digits of 8 × 8 pixels, and make about 10,000 parameters each. Shapes: B batch, S
-side, C classes, H hidden units, P side of a patch, N patches, D width.
+Each maps images (B, S, S), with S rows of S pixels, to the logits of C classes (B, C). Its docstring names the paper
+that it follows. The defaults are for digits of 8 × 8 pixels, with about 10,000 parameters each. Shapes: B batch, S
+side, C classes, H hidden units, P patch side, N patches, D width.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from minigrad import Tensor, nn
 
 class FullyConnected(nn.Module):
     """Each of H hidden units sees every pixel (Rumelhart, Hinton and Williams 1986, "Learning representations by
-    back-propagating errors"): it must learn from the examples which pixels are adjacent."""
+    back-propagating errors"), so it must learn from the examples which pixels are adjacent."""
 
     def __init__(self, side: int = 8, classes: int = 10, hidden: int = 131, dropout: float = 0.5) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class FullyConnected(nn.Module):
 class Convolutional(nn.Module):
     """Small filters that slide over the image, so that all positions share them, and max pooling (LeCun, Bottou, Bengio
     and Haffner 1998, "Gradient-based learning applied to document recognition"); ``first`` and ``second`` are the
-    numbers of 3 × 3 filters in the two layers. Raises ValueError if the side is odd."""
+    number of 3 × 3 filters in each layer. Raises ValueError if the side is odd."""
 
     def __init__(
         self, side: int = 8, classes: int = 10, first: int = 16, second: int = 32, dropout: float = 0.5
@@ -52,8 +52,8 @@ class Convolutional(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """Reads the rows of the image one after another, from the top: the state of a GRU (Cho et al. 2014, arXiv
-    1406.1078) summarizes the rows so far, and the last state, of width H, is classified."""
+    """Reads the rows of the image one by one, from the top. The state of a GRU (Cho et al. 2014, arXiv 1406.1078)
+    summarizes the rows so far, and the last state, of width H, is classified."""
 
     def __init__(self, side: int = 8, classes: int = 10, hidden: int = 51, dropout: float = 0.2) -> None:
         super().__init__()
@@ -72,9 +72,9 @@ class Recurrent(nn.Module):
 
 
 class PatchTransformer(nn.Module):
-    """The image as a sentence of patches (Dosovitskiy et al. 2021, arXiv 2010.11929): each is projected to the width of
-    the model and gets a learned position; a class token comes first, and its final state is classified. Patches may
-    overlap, so that a stroke cut by one is whole in another (Yuan et al. 2021, arXiv 2101.11986); ``stride`` is the
+    """The image as a sentence of patches (Dosovitskiy et al. 2021, arXiv 2010.11929). Each patch is projected to the
+    model width and gets a learned position. A class token comes first, and its final state is classified. Patches may
+    overlap, so that a stroke cut by one is whole in another (Yuan et al. 2021, arXiv 2101.11986). ``stride`` is the
     distance between patches in pixels. Raises ValueError if patches do not fill the image."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""1,797 handwritten digits of 8 × 8 pixels, which ship with the example; ATTRIBUTION.md names source and licence."""
+"""1,797 handwritten digits of 8 × 8 pixels, shipped with the example. ATTRIBUTION.md names the source and licence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Digits(NamedTuple):
 
 
 def load() -> Digits:
-    """All 1,797 digits, in the order of the file."""
+    """All 1,797 digits, in file order."""
     lines = gzip.decompress(FILE.read_bytes()).decode("ascii").split()
     table = np.array([line.split(",") for line in lines], dtype=np.float32)  # 64 pixels and a label per row
     images = (table[:, :-1] / LEVELS).reshape(-1, SIDE, SIDE)  # (N, 64) -> (N, 8, 8)
@@ -30,7 +30,7 @@ def load() -> Digits:
 
 
 def split(seed: int = 0) -> tuple[Digits, Digits]:
-    """1,198 training digits, and 599 (a third) held out; the seed, at least 0, selects which."""
+    """1,198 training digits, and 599 held-out digits (a third), selected by the seed, which is at least 0."""
     digits = load()
     order = np.random.default_rng(seed).permutation(len(digits.labels))
     held_out, train = np.split(order, [len(order) // 3])

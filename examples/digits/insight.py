@@ -1,4 +1,4 @@
-"""The inner workings of trained networks as small pictures: weights, feature maps, states, attention."""
+"""The inner workings of trained networks as small pictures: weights, feature maps, states and attention."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .classifiers import Convolutional, FullyConnected, PatchTransformer, Recurr
 from .digits_data import CLASSES, SIDE, Array, Digits
 from .train_digits import read
 
-PATCH_SIDE = 16  # side of a patch's square on the page, in pixels: nine squares are as large as a digit
-UNITS = 24  # shown hidden units of the fully-connected network
+PATCH_SIDE = 16  # side of a patch's square on the page, in pixels; nine squares are as large as a digit
+UNITS = 24  # hidden units of the fully-connected network to show
 
 
 def one_of_each(digits: Digits, kinds: tuple[int, ...] = tuple(range(CLASSES))) -> Digits:
@@ -25,20 +25,20 @@ def one_of_each(digits: Digits, kinds: tuple[int, ...] = tuple(range(CLASSES))) 
 
 
 def weights(model: nn.Module) -> Pictures:
-    """The weights of the fully-connected network's hidden units that influence the result most."""
+    """The weights of the hidden units that influence the result of the fully-connected network most."""
     network = cast(FullyConnected, model)
     hidden, output = network.hidden.weight.detach().numpy(), network.output.weight.detach().numpy()  # (H, S²), (C, H)
     strongest = np.argsort(-np.linalg.norm(output, axis=0) * np.linalg.norm(hidden, axis=1))[:UNITS]
     pictures = []
     for unit in strongest:
-        says = output[:, unit]  # the digits for and against which the unit votes most strongly
+        says = output[:, unit]  # the unit votes most strongly for and against these digits
         pictures.append(Picture(hidden[unit].reshape(SIDE, SIDE), f"+{says.argmax()} −{says.argmin()}"))
     title = f"{len(pictures)} of {len(hidden)} hidden units: their weights of the pixels"
     return Pictures(title, pictures, "signs")
 
 
 def filters(model: nn.Module, digit: Array) -> tuple[Pictures, Pictures]:
-    """The filters of the first layer (3 × 3), and each one's output for a digit (S, S)."""
+    """The filters of the first layer (3 × 3), and the output of each for a digit (S, S)."""
     network = cast(Convolutional, model)
     kernels = network.first.weight.detach().numpy()[:, 0]  # (F, 1, 3, 3) -> (F, 3, 3)
     maps = feature_maps(network, digit[None])[0]
@@ -59,7 +59,7 @@ def feature_maps(model: nn.Module, images: Array) -> Array:
 
 
 def states(model: nn.Module, digits: Digits) -> tuple[Pictures, Pictures]:
-    """The recurrent network's state after each row, and its answer at that point, next to each digit."""
+    """The state of the recurrent network after each row, and its answer at that point, next to each digit."""
     network = cast(Recurrent, model.eval())
     with mg.no_grad():
         after = network.states(mg.tensor(digits.images))  # (B, S, H)
@@ -76,7 +76,7 @@ def states(model: nn.Module, digits: Digits) -> tuple[Pictures, Pictures]:
 
 
 def attention(model: nn.Module, digits: Digits) -> Pictures:
-    """The attention of the transformer's class token, by layer and head, next to each digit: a square per patch."""
+    """The attention of the transformer's class token by layer and head, next to each digit: a square per patch."""
     pictures: list[Picture] = []
     for number, image in enumerate(digits.images):
         pictures.append(Picture(image / image.max(), f"a {digits.labels[number]}"))

@@ -9,7 +9,7 @@ from .checks import claims
 from .results import DISTANCES, Results
 from .shifts import lost
 
-FEW = (0, 3, 7)  # digits that are followed through a network
+FEW = (0, 3, 7)  # digits to follow through a network
 
 
 def lesson(results: Results) -> Lesson:

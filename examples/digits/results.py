@@ -1,4 +1,4 @@
-"""All training runs of the lesson, and their results."""
+"""All training runs in the lesson, and their results."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Results:
 
     Args:
         seed: selects the held-out digits, the initial weights, and the order of the digits.
-        epochs: of each training run.
-        repeat: the number of seeds, from ``seed`` up, with which each network is trained on the original digits.
+        epochs: the epochs of each training run.
+        repeat: how many seeds, from ``seed`` up, to train each network with on the original digits.
 
     Attributes:
-        kept, held_out: the training digits, and the others.
+        kept, held_out: the training digits and the other digits.
         in_place, with_shifts: the networks by name, trained without and with shifts.
         repeated: by name, the accuracy on the held-out digits for each seed.
     """
@@ -44,8 +44,8 @@ class Results:
 
     @cached_property
     def shifted(self) -> dict[str, list[list[float]]]:
-        """By name, the accuracies on held-out digits after shifts by ``DISTANCES``: for the network trained without
-        shifts, and for the network trained with them."""
+        """By name, the accuracies on held-out digits shifted by ``DISTANCES``, for the network trained without shifts
+        and the network trained with shifts."""
         return {
             name: [
                 [accuracy(one.model, self.held_out, d) for d in DISTANCES] for one in (first, self.with_shifts[name])

@@ -10,8 +10,8 @@ DIRECTIONS = {"right": (0, 1), "left": (0, -1), "down": (1, 0), "up": (-1, 0)}
 
 
 def shifted(images: Array, steps: Array) -> Array:
-    """Images (N, S, S), each shifted by its ``steps`` (N, 2): rows down and columns to the right. Pixels that leave the
-    frame are lost, and paper fills the other side."""
+    """Images (N, S, S), each shifted by its ``steps`` (N, 2): rows down and columns right. Pixels that leave the frame
+    are lost, and the other side is filled with paper."""
     side, reach = images.shape[1], int(np.abs(steps).max(initial=0))
     framed = np.pad(images, ((0, 0), (reach, reach), (reach, reach)))
     places = np.arange(side) + reach
@@ -22,7 +22,7 @@ def shifted(images: Array, steps: Array) -> Array:
 
 
 def all_ways(images: Array, distance: int) -> list[Array]:
-    """All images shifted by a distance in each of the four directions; only one copy for distance 0."""
+    """All images shifted by a distance in each of the four directions (a single copy for distance 0)."""
     ways = list(DIRECTIONS.values()) if distance else [(0, 0)]
     return [shifted(images, np.tile(np.array(way) * distance, (len(images), 1))) for way in ways]
 

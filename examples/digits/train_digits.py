@@ -1,4 +1,4 @@
-"""Trains and measures a network on the digits, in the same way for all four networks."""
+"""Trains and evaluates a network on the digits, in the same way for all four networks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .shifts import all_ways, shifted
 
 BATCH, EPOCHS, WARMUP = 64, 60, 0.05  # warmup: the share of updates with a rising learning rate
 REACH = 2  # pixels by which training may shift a digit
-CURVE = 20  # measurements during training
+CURVE = 20  # evaluations during training
 
 
 class Architecture(NamedTuple):
@@ -45,14 +45,14 @@ ARCHITECTURES = {
 
 @dataclass
 class Trained:
-    """A network, and the history of its training."""
+    """A network and its training history."""
 
     name: str  # of its architecture
-    reach: int  # by how many pixels training shifted the digits; 0: not at all
+    reach: int  # by how many pixels digits were shifted in training; 0: not at all
     model: nn.Module  # with its last weights
-    seconds: float = 0.0  # of training, without measurements
-    updates: list[int] = field(default_factory=list)  # before each measurement
-    losses: list[float] = field(default_factory=list)  # the mean since the previous measurement
+    seconds: float = 0.0  # of training, without evaluations
+    updates: list[int] = field(default_factory=list)  # before each evaluation
+    losses: list[float] = field(default_factory=list)  # the mean since the previous evaluation
     accuracies: list[float] = field(default_factory=list)  # the share of held-out digits read correctly
 
     @property
@@ -62,7 +62,7 @@ class Trained:
 
 
 class Batches:
-    """Digits in a new order in each epoch, each shifted at random by up to ``reach`` pixels along both axes."""
+    """Digits in a new order in each epoch, each shifted randomly by up to ``reach`` pixels along both axes."""
 
     def __init__(self, digits: Digits, reach: int, seed: int) -> None:
         self.digits, self.reach, self.seed = digits, reach, seed
@@ -79,14 +79,14 @@ class Batches:
 
 
 def updates(digits: Digits, epochs: int) -> int:
-    """The number of updates of a training run: one per full batch."""
+    """The number of updates in a training run: one per full batch."""
     return len(digits.labels) // BATCH * epochs
 
 
 def train(
     name: str, digits: Digits, held_out: Digits, reach: int, seed: int, epochs: int, bar: Progress, began: float
 ) -> Trained:
-    """Train a network from scratch. The progress bar covers several training runs, of which the first started at
+    """Train a network from scratch. The progress bar covers several training runs, the first of which started at
     ``began``."""
     batches, steps = Batches(digits, reach, seed), updates(digits, epochs)
     mg.manual_seed(seed)
@@ -117,7 +117,7 @@ def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, float]
 
 
 def read(model: nn.Module, images: Array) -> Array:
-    """The digits (N,) that a network reads in images (N, 8, 8); the training mode is restored."""
+    """The digits (N,) that a network reads in images (N, 8, 8). The training mode is restored."""
     was_training = model.training
     model.eval()
     with mg.no_grad():

@@ -1,4 +1,4 @@
-"""The command line: train vectors on the shipped corpus or on a text, and explore them."""
+"""The command line: train vectors on the shipped corpus or a text file, and explore them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HELP = {  # for the fields of Settings
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
+    """The command-line options."""
     p = program.parser("examples.embeddings", ABOUT)
     source = p.add_mutually_exclusive_group()
     source.add_argument("--language", choices=("english", "italian"), default="english", help="shipped corpus")
@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status: also 1 if a claim of the lesson does not hold."""
+    """Run the command line. Returns the exit status, which is 1 even if only a claim of the lesson does not hold."""
     p = parser()
     options = p.parse_args(argv)
     try:
@@ -68,7 +68,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _make(options: program.Options, settings: Settings) -> Lesson:
-    """Train or load vectors, save them if requested, and make the lesson."""
+    """Train or load vectors, save them if requested, and build the lesson."""
     questions = [(a, b, c) for a, b, c in options.analogy]
     learned, language = None, None
     if options.load is not None:

@@ -1,8 +1,8 @@
-"""Questions from the grammar of the shipped corpus, and how many of them the vectors answer.
+"""Questions from the grammar of the shipped corpus, and how many the vectors answer.
 
 The pairs of a relation come from the tables of the lexicon and from the rules of the morphology: cat and cats, stanco
-and stanca, il and la. Any two pairs form a question: cat is to cats as dog is to what? All questions
-count: none is selected by its result.
+and stanca, il and la. Any two pairs form a question: cat is to cats as dog is to what? All questions count, regardless
+of the result.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ COUNT = 5  # answers considered
 
 
 class Pair(NamedTuple):
-    """Two forms of a word. ``kinds`` are the categories by which the grammar selects it, such as food; words that
-    share a kind are used alike."""
+    """Two forms of a word. ``kinds`` are the categories by which the grammar selects it, such as food. Words that share
+    a kind are used in the same way."""
 
     one: str
     other: str
@@ -35,8 +35,8 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """Pairs that differ in the same way. ``forms``: the kinds of all words that occur as second forms, even if their
-    two forms are equal. ``across``: only pairs of different gender form questions."""
+    """Pairs that differ in the same way. ``forms`` has the kinds of all words that occur as second forms, even if both
+    forms are equal. With ``across``, only pairs of different gender form questions."""
 
     name: str
     pairs: tuple[Pair, ...]
@@ -49,10 +49,10 @@ class Score(NamedTuple):
 
     pairs: int  # pairs whose words all have vectors
     questions: int  # formed from the pairs
-    exact: float  # share whose first answer is the word itself
+    exact: float  # share with the word itself as first answer
     kind: float  # or the same form of a word that shares a kind, such as conigli for gatti
     form: float  # or the same form of any word: a plural, say
-    among: float  # share whose word is among the first five answers
+    among: float  # share with the word among the first five answers
     mean: float  # exact, using the mean difference of all other pairs
 
 
@@ -123,7 +123,7 @@ def _use(verb: Verb) -> frozenset[str]:
 
 
 def _determiners(one: str, other: str) -> Iterator[Pair]:
-    """Two articles, their contractions with prepositions and quello (del, della), and the possessives that agree."""
+    """Two articles, their contractions with prepositions and quello (del, della), and the agreeing possessives."""
     yield Pair(one, other, frozenset(["article"]))
     for word in ("a", "di", "da", "in", "quello"):
         yield Pair(contract(word, one), contract(word, other), frozenset([word]))
@@ -135,7 +135,7 @@ def _determiners(one: str, other: str) -> Iterator[Pair]:
 
 
 def score(vectors: Vectors, relation: Relation) -> Score | None:
-    """Answer all questions of a relation by 3CosAdd; None if fewer than two pairs have vectors."""
+    """Answer all questions in a relation by 3CosAdd; None if fewer than two pairs have vectors."""
     pairs = [pair for pair in relation.pairs if pair.one in vectors.numbers and pair.other in vectors.numbers]
     places = np.array([[vectors.numbers[pair.one], vectors.numbers[pair.other]] for pair in pairs]).reshape(-1, 2)
     questions = [(i, j) for i in range(len(pairs)) for j in range(len(pairs)) if _asks(relation, pairs[i], pairs[j])]
@@ -160,14 +160,14 @@ def score(vectors: Vectors, relation: Relation) -> Score | None:
 
 
 def _asks(relation: Relation, example: Pair, question: Pair) -> bool:
-    """Whether a pair and another one form a question: its answer is none of its words, and no word occurs twice."""
+    """Whether two pairs form a question: the answer is not one of its words, and words do not occur twice."""
     if relation.across and example.gender == question.gender:
         return False
     return len({example.one, example.other, question.one}) == 3 and question.other not in (example.one, example.other)
 
 
 def _by_mean(vectors: Vectors, places: np.ndarray) -> float:
-    """The share of pairs whose second word is nearest to the first plus the others' mean difference (3CosAvg:
+    """The share of pairs whose second word is nearest to the first plus the mean difference of all others (3CosAvg:
     Drozd et al. 2016, "Word embeddings, analogies, and machine learning: beyond king - man + woman = queen")."""
     one, other = vectors.units[places[:, 0]], vectors.units[places[:, 1]]
     apart = other - one

@@ -1,4 +1,4 @@
-"""The lesson: the words of a text as vectors, their nearest words, analogies, and a map."""
+"""The lesson: the words in a text as vectors, their nearest words, analogies, and a map."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .vectors import Vectors
 
 MAP = "embeddings-map.html"
 MAP_WORDS = 2000  # the most frequent words, shown on the map
-SHOWN = 8  # words shown by default, and nearest words of each
+SHOWN = 8  # words shown by default, and nearest words for each
 Question = tuple[str, str, str]
 WORDS: dict[Language, tuple[str, ...]] = {
     "english": ("cat", "apples", "eats", "tired", "Maria", "yesterday"),
@@ -43,10 +43,10 @@ def lesson(
     words: Sequence[str] = (),
     questions: Sequence[Question] = (),
 ) -> Lesson:
-    """The lesson about the vectors of a text. ``learned`` comes from ``learning``, or is None if nothing was trained.
-    ``language`` is the shipped corpus's, whose grammar provides questions, or None for another text. The lesson shows
-    the nearest words of ``words`` and the answers to ``questions``, by default some of the corpus. Raises ValueError if
-    a word has no vector."""
+    """The lesson about the vectors for a text. ``learned`` comes from ``learning``, or is None if nothing was trained.
+    ``language`` is the language of the shipped corpus, whose grammar provides questions, or None for another text. The
+    lesson shows the nearest words to ``words`` and the answers to ``questions``, by default some from the corpus.
+    Raises ValueError if a word has no vector."""
     questions = questions or [one for one in QUESTIONS.get(language, ()) if vectors.numbers.keys() >= {*one}]
     return told(
         globals(),
@@ -65,7 +65,7 @@ def lesson(
 
 
 def _shown(vectors: Vectors, language: Language | None) -> tuple[str, ...]:
-    """Words that are shown by default: for another text, words from a range of ranks, long enough to mean something."""
+    """The words shown by default, which in other texts have certain ranks and are long enough to mean something."""
     if language:
         return tuple(word for word in WORDS[language] if word in vectors.numbers)
     common = [word for word in vectors.words[COMMON[0] : COMMON[1]] if len(word) > 3] or list(vectors.words)
@@ -80,7 +80,7 @@ def save_map(vectors: Vectors, text: str, folder: Path) -> Path:
 
 
 def learning(corpus: Corpus, trained: Trained, settings: Settings) -> Fields:
-    """The lesson's fields about training: settings, text, speed, and the curve of the loss."""
+    """The lesson's fields about training: settings, text, speed, and the loss curve."""
     guess = (1 + settings.negatives) * math.log(2)
     subsampling = "all words" if math.isinf(settings.subsample) else f"t = {settings.subsample:g} of equation 5"
     steps, losses = zip(*trained.losses, strict=True)

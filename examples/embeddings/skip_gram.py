@@ -1,10 +1,10 @@
 """Skip-gram with negative sampling: word vectors that predict the words around them.
 
 The model follows Mikolov et al. 2013, "Distributed Representations of Words and Phrases and their Compositionality"
-(arXiv 1310.4546). A word has two vectors: v as the centre word ("input"), v' as a context word ("output"). The score of
-a pair is their dot product, and training learns to distinguish pairs of the text from pairs with randomly drawn words.
+(arXiv 1310.4546). Each word has two vectors: v as the centre word ("input"), and v' as a context word ("output"). The
+score of a pair is their dot product, and training learns to distinguish pairs in the text from random pairs.
 
-Shapes: P pairs, N draws of noise, K noise words in each, D width of a vector, V vocabulary, T words of a text.
+Shapes: P pairs, N noise draws, K noise words in each, D vector width, V vocabulary, T words in a text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class SkipGram(nn.Module):
-    """The vectors of all words, ``word`` v and ``context`` v' (V, D); ``negatives`` is k of equation 4, the noise words
+    """The vectors of all words, ``word`` v and ``context`` v' (V, D); ``negatives`` is k in equation 4, the noise words
     per pair. As in the paper's program, v starts small and v' at 0, so all scores start at 0."""
 
     def __init__(self, vocabulary: int, width: int = 100, negatives: int = 5) -> None:
@@ -36,8 +36,8 @@ class SkipGram(nn.Module):
 
             −log σ(v'_context · v_word) − k E[log σ(−v'_noise · v_word)]
 
-        The mean E is taken over the K words of a draw. With one draw per pair and K = k, this is the paper's sum.
-        With fewer draws, P / N consecutive pairs share one: the mean is the same, and the scores are a matrix product.
+        The mean E is taken over the K words of a draw. With one draw per pair and K = k, this is the paper's sum. With
+        fewer draws, P / N consecutive pairs share a draw: the mean is the same, and the scores are a matrix product.
         Centre and context words are (P,); ``noise``, from ``noise_distribution``, is (N, K); N divides P.
         """
         v = self.word(word)  # (P, D)
@@ -50,14 +50,14 @@ class SkipGram(nn.Module):
 
 
 def noise_distribution(counts: Array, power: float = 0.75) -> Array:
-    """P_n(w) = U(w)^¾ / Z of section 2.2, from the number of occurrences of each word: (V,) float64."""
+    """P_n(w) = U(w)^¾ / Z from section 2.2, given the number of occurrences of each word: (V,) float64."""
     weights = counts.astype(np.float64) ** power
     return weights / weights.sum()
 
 
 def keep_probability(counts: Array, threshold: float) -> Array:
-    """√(t / f(w)), at most 1, from the number of occurrences of each word and the threshold t (infinity keeps all): one
-    minus equation 5, which drops frequent words. (V,) float64."""
+    """√(t / f(w)), at most 1, given the number of occurrences of each word and the threshold t (infinity keeps all
+    words): one minus equation 5, which drops frequent words. (V,) float64."""
     frequency = counts / counts.sum()
     probability: Array = np.minimum(1.0, np.sqrt(threshold / np.maximum(frequency, 1e-300)))
     return probability
@@ -65,8 +65,8 @@ def keep_probability(counts: Array, threshold: float) -> Array:
 
 def pairs(words: Array, texts: Array, reach: Array) -> tuple[Array, Array]:
     """All (word, context) pairs at most ``reach`` apart in the same text, ordered by the word's position: (P,) each.
-    ``texts`` (T,) is the number of each word's text, ``reach`` (T,) the size of its window on both sides; the paper
-    draws it from 1 to the window."""
+    ``texts`` (T,) has the number of each word's text, and ``reach`` (T,) the size of its window on each side, which the
+    paper draws from 1 to the window."""
     place, others = np.arange(len(words)), []
     for distance in range(1, int(reach.max(initial=0)) + 1):
         left, right = place[:-distance], place[distance:]

@@ -1,4 +1,4 @@
-"""The words of the corpus that ``examples.english_italian`` writes, or of a file, as ids."""
+"""The words in the corpus that ``examples.english_italian`` writes, or in a file, as ids."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..english_italian.corpus import draw
 Array = np.ndarray[Any, np.dtype[Any]]
 Language = Literal["english", "italian"]
 
-BREAK = -1  # among the ids: the end of a text
+BREAK = -1  # marks the end of a text among the ids
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 PARAGRAPH = re.compile(r"\n\s*\n")
 
@@ -32,7 +32,7 @@ class Corpus:
     """A text as word ids."""
 
     name: str
-    words: tuple[str, ...]  # the vocabulary, the most frequent word first
+    words: tuple[str, ...]  # the vocabulary, most frequent word first
     counts: Array  # (V,) int64, how often each word occurs
     ids: Array  # int32, one per word, BREAK after each text; words outside the vocabulary are dropped
 
@@ -43,13 +43,13 @@ class Corpus:
 
     @cached_property
     def digest(self) -> str:
-        """A checksum of words and text."""
+        """A checksum of the words and the text."""
         words = "\n".join(self.words).encode("utf-8", "surrogatepass")
         return f"{zlib.crc32(self.ids.tobytes(), zlib.crc32(words)):08x}"
 
 
 def shipped(language: Language, size: int = 100_000) -> Corpus:
-    """One side of the English-Italian corpus, without punctuation; ``size`` sentences, by default more than minigrad
+    """One side of the English-Italian corpus without punctuation: ``size`` sentences, by default more than minigrad
     ships."""
     print("generating the corpus from the grammar takes a few seconds", file=sys.stderr)
     pairs = draw("train", size)
@@ -62,8 +62,8 @@ def shipped(language: Language, size: int = 100_000) -> Corpus:
 
 
 def from_file(path: Path, least: int = 5, vocabulary: int | None = 50_000) -> Corpus:
-    """A UTF-8 file, in lower case; texts end at empty lines. ``least`` and ``vocabulary``: see ``numbered``. Raises
-    OSError if the file cannot be read, ValueError if it is not text or has too few words."""
+    """Read a UTF-8 file in lower case. Texts end at empty lines. For ``least`` and ``vocabulary`` see ``numbered``.
+    Raises OSError if the file cannot be read, ValueError if it is not text or has too few words."""
     if not path.exists():
         raise FileNotFoundError(f"file not found: {path}")
     try:
@@ -78,8 +78,8 @@ def from_file(path: Path, least: int = 5, vocabulary: int | None = 50_000) -> Co
 
 
 def numbered(name: str, texts: list[list[str]], least: int, vocabulary: int | None) -> Corpus:
-    """The texts as word ids, with at most ``vocabulary`` words (None: all), the most frequent of those with at least
-    ``least`` occurrences. Raises ValueError if fewer than two words remain, or no two remain in the same text."""
+    """The texts as word ids, with at most ``vocabulary`` words (None: all), the most frequent with at least ``least``
+    occurrences. Raises ValueError if fewer than two words remain, or never two in the same text."""
     counted = Counter(word for words in texts for word in words)
     ranking = sorted((word for word, n in counted.items() if n >= least), key=lambda word: (-counted[word], word))
     words = tuple(ranking[:vocabulary])

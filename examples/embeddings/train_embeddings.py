@@ -22,25 +22,25 @@ from .skip_gram import Noise, SkipGram, keep_probability, noise_distribution, pa
 from .text import BREAK, Corpus
 from .vectors import Vectors
 
-POINTS = 25  # on the loss curve, about
+POINTS = 25  # on the loss curve, approximately
 _MOST = {"width": 10_000, "window": 1000, "negatives": 1000, "epochs": 10**9, "piece": 10**6, "shared": 10_000}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a training run.
+    """The settings of a training run.
 
     Args:
-        width: D. window: the largest window; each word draws its own, from 1. negatives: k of equation 4.
-        subsample: t of equation 5; infinity keeps all words.
+        width: D. window: the largest window; each word draws its own, from 1. negatives: k in equation 4.
+        subsample: t in equation 5; infinity keeps all words.
         epochs: passes over the text.
-        rate: Adam's initial learning rate; it decays linearly to zero.
-        piece: words of the text per batch, before frequent ones are dropped.
+        rate: Adam's initial learning rate, which decays linearly to zero.
+        piece: words of the text per batch, before frequent words are dropped.
         shared: consecutive pairs that share noise words; 1 is the paper's sum.
-        seed: of the initial vectors, and of all random draws.
+        seed: for the initial vectors and all random draws.
 
     Raises:
-        ValueError: a setting is out of range.
+        ValueError: if a setting is out of range.
     """
 
     width: int = 64
@@ -63,7 +63,7 @@ class Settings:
 
 
 class Batch(NamedTuple):
-    """The pairs of a piece of the text."""
+    """The pairs in a piece of the text."""
 
     word: Tensor  # (P,)
     context: Tensor  # (P,)
@@ -74,7 +74,7 @@ class Batch(NamedTuple):
 class Pieces:
     """The batches of a training run: each epoch contains all pieces of the text, in a new order.
 
-    The dropped words, the windows and the noise depend only on the seed, the epoch and the piece, so that a run can be
+    The dropped words, the windows and the noise depend only on the seed, the epoch and the piece, so a run can be
     resumed at any batch.
     """
 
@@ -93,7 +93,7 @@ class Pieces:
             yield self.batch(piece, self._generator(number, piece + 1))
 
     def batch(self, piece: int, generator: np.random.Generator) -> Batch:
-        """The pairs of a piece, and their noise. Since ``shared`` pairs share a draw, the last few pairs may occur
+        """The pairs in a piece, and their noise. As ``shared`` pairs share a draw, the last few pairs may occur
         twice."""
         settings = self.settings
         ids = self.corpus.ids[piece * settings.piece : (piece + 1) * settings.piece].astype(np.int64)
@@ -112,8 +112,8 @@ class Pieces:
 
 
 def loss(model: SkipGram, batch: Batch) -> tuple[Tensor, float]:
-    """The mean over pairs, and the number of words in the batch, from which a run's speed is computed."""
-    if not len(batch.word):  # a rare piece: no pair of words remains
+    """The mean over pairs, and the number of words in the batch, from which the speed is computed."""
+    if not len(batch.word):  # rarely, no pair of words remains in a piece
         return model.word.weight[:0].sum(), batch.read
     return model(batch.word, batch.context, batch.noise).mean(), batch.read
 
@@ -122,15 +122,15 @@ class Trained(NamedTuple):
     """The result of a training run."""
 
     vectors: Vectors
-    speed: float  # words of the text per second, including words that equation 5 drops
-    seconds: float  # of training, including earlier runs in its folder
-    losses: list[tuple[int, float]]  # (step, mean loss per pair over the last steps), from the log
+    speed: float  # words of text per second, including words that equation 5 drops
+    seconds: float  # of training, including earlier runs in the folder
+    losses: list[tuple[int, float]]  # from the log: (step, mean loss per pair over the last steps)
 
 
 def train(corpus: Corpus, settings: Settings, folder: Path | None = None, progress: bool = True) -> Trained:
     """Train vectors on a corpus. An interrupted run in ``folder`` is resumed. Raises KeyboardInterrupt if the run is
-    interrupted, OSError or RuntimeError if the folder cannot be used, ValueError if it has a run with other settings or
-    another text."""
+    interrupted, OSError or RuntimeError if the folder cannot be used, ValueError if it contains a run with other
+    settings or another text."""
     mg.manual_seed(settings.seed)
     model = SkipGram(len(corpus.words), settings.width, settings.negatives)
     optimizer = Adam(model.parameters(), lr=settings.rate)

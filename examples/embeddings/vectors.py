@@ -20,8 +20,8 @@ ROWS = 4096  # questions per batch
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Words as vectors: array (V, D), float32; the most frequent word first. Raises ValueError if the two do not match,
-    a number is not finite, or a word occurs twice."""
+    """Words as vectors: an array (V, D), float32, most frequent word first. Raises ValueError if words and vectors do
+    not match, a number is not finite, or a word occurs twice."""
 
     words: tuple[str, ...]
     array: Array
@@ -41,18 +41,18 @@ class Vectors:
 
     @cached_property
     def units(self) -> Array:
-        """The vectors scaled to length 1 (V, D); zero vectors stay zero."""
+        """The vectors scaled to length 1 (V, D). Zero vectors stay zero."""
         lengths = np.linalg.norm(self.array, axis=1, keepdims=True)
         return self.array / np.where(lengths == 0, 1, lengths)
 
     def index(self, word: str) -> int:
-        """The index of a word. Raises ValueError, with similar words, if it is unknown."""
+        """The index of a word. Raises ValueError, listing similar words, if it is unknown."""
         if word not in self.numbers:
             raise ValueError(f"unknown word {word!r}{similar(word, self.words)}")
         return self.numbers[word]
 
     def nearest(self, word: str, count: int = 10) -> Near:
-        """The other words with the largest cosine to a word. Raises ValueError for an unknown word."""
+        """The other words with the largest cosine similarity to a word. Raises ValueError for an unknown word."""
         i = self.index(word)
         return self._near(self.units[i], [i], count)
 
@@ -84,7 +84,7 @@ class Vectors:
 
     @classmethod
     def load(cls, path: Path) -> Vectors:
-        """Read a file from ``save``. Raises OSError if it cannot be read, ValueError if it is not such a file."""
+        """Read a file written by ``save``. Raises OSError if it cannot be read, ValueError if it is not such a file."""
         if not path.is_file():
             raise FileNotFoundError(f"file not found: {path}")
         try:

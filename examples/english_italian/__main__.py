@@ -1,4 +1,4 @@
-"""Write the corpus that minigrad ships, or print other sentences of the grammar."""
+"""Write the corpus that minigrad ships, or print other sentences from the grammar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clauses: subject, verb and the rest, in both languages in parallel.
+"""Clauses (subject, verb and the rest) in both languages in parallel.
 
 A mood is a tense or a modal verb:
 
@@ -44,7 +44,7 @@ NEVER = Adverb("never", "mai", negative=True)
 
 
 def agree(participle: str, gender: str, plural: bool) -> str:
-    """The participle with the ending of a gender and number: "andato" -> "andate"."""
+    """The participle with the ending for a gender and number: "andato" -> "andate"."""
     return participle[:-1] + _ENDINGS["f" if gender == "f" else "m", plural]
 
 
@@ -123,7 +123,7 @@ def clause(
 
 
 def asked(word: Piece, subject: Phrase, verb: Verb, mood: Mood, tail: Piece = NOTHING) -> Piece:
-    """A question that starts with `word`; the Italian subject comes last ("dov'è andata Anna?")."""
+    """A question that starts with `word`. The Italian subject comes last ("dov'è andata Anna?")."""
     italian = italian_verb(subject, verb, mood, False)
     first = "dov'" if word.italian == "dove" and italian.startswith("è") else word.italian
     return Piece(
@@ -140,7 +140,7 @@ def subject_links(subject: Phrase, verb: Verb) -> tuple[Link, ...]:
 
 
 def be(tense: str, subject: Phrase) -> tuple[str, str]:
-    """The verb to be in the present, past (Italian imperfect) or future."""
+    """The verb "to be" in the present, past (Italian imperfect) or future."""
     if tense == "future":
         return "will be", ESSERE.future[subject.person]
     italian = ESSERE.present if tense == "present" else IMPERFECT_OF_ESSERE
@@ -150,7 +150,7 @@ def be(tense: str, subject: Phrase) -> tuple[str, str]:
 def copula(
     subject: Phrase, predicate: Piece, tense: str = "present", *, negative: bool = False, question: bool = False
 ) -> Piece:
-    """Subject, to be, `predicate`: "is the bag big?", "la borsa è grande?"."""
+    """Subject, "to be" and `predicate`: "is the bag big?", "la borsa è grande?"."""
     is_, essere = be(tense, subject)
     first, _, rest = is_.partition(" ")
     if question:
@@ -177,7 +177,7 @@ def piacere(
     question: bool = False,
     much: bool = False,
 ) -> Piece:
-    """To like something: in Italian, the thing pleases the person ("Ai gatti piace il latte"). The verb and its
+    """To like something. In Italian, the thing pleases the person ("Ai gatti piace il latte"), and the verb and its
     participle agree with the thing ("Mi è piaciuta la torta")."""
     like = VERBS["like"]
     english = english_verb(who, like, mood, negative, question)

@@ -1,8 +1,8 @@
-"""The words of the corpus, from words.toml: nouns, adjectives, verbs, places and names in both languages.
+"""The words in the corpus, from words.toml: nouns, adjectives, verbs, places and names in both languages.
 
-Each English word has one Italian word and vice versa, so that translations are unambiguous. Kinds
-(person, food, vehicle, ...) keep sentences sensible: a verb lists the kinds of its objects, an adjective the kinds of
-nouns that it describes.
+Each English word has one Italian word and vice versa, so translations are unambiguous. Kinds (person, food, vehicle,
+...) keep sentences sensible: a verb lists the kinds of its objects, and an adjective the kinds of nouns that it
+describes.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 from .morphology import Forms, Gender, definite, five, future, inflect, participle, present, with_preposition
 from .pieces import Piece
 
-# Dataclasses with eq=False hash by identity: each word exists once, and caches keyed by words are fast.
+# Dataclasses with eq=False hash by identity, as each word exists once, so caches keyed by words are fast.
 
 
 @dataclass(frozen=True, eq=False)
 class Noun:
-    """A noun; the singular or the plural is "" if the corpus does not use it."""
+    """A noun. The singular or the plural is "" if the corpus does not use it."""
 
     english: str
     english_plural: str
@@ -42,7 +42,7 @@ class Adjective:
 
     english: str
     italian: dict[tuple[Gender, bool], str]  # its forms by (gender, plural)
-    valence: str  # good, bad, plain (neither) or state (passing, of people)
+    valence: str  # good, bad, plain (neither) or state (temporary, of people)
     absolute: bool  # no "very" or "too" before it
     kinds: frozenset[str]
 
@@ -64,7 +64,7 @@ class Verb:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Motion to a place, location and motion from it: al parco and nel parco, but also in cucina, a scuola."""
+    """Phrases for motion to, location in and motion from a place: al parco and nel parco, but in cucina, a scuola."""
 
     name: str
     to: Piece
@@ -73,13 +73,13 @@ class Place:
 
 
 def _rows(table: str) -> Iterator[list[str]]:
-    """The lines of a table, split into fields; "-" is an empty field, "_" a space."""
+    """The lines of a table, split into fields. "-" is an empty field, and "_" a space."""
     for line in table.strip().splitlines():
         yield ["" if f == "-" else f.replace("_", " ") for f in line.split()]
 
 
 def gender(letter: str) -> Gender:
-    """The gender for a letter in the tables."""
+    """The gender that a letter in the tables stands for."""
     return "m" if letter == "m" else "f"
 
 
@@ -142,12 +142,12 @@ NUMBERS: dict[str, str] = WORDS["numbers"]
 
 
 def nouns(*kinds: str) -> tuple[Noun, ...]:
-    """All nouns of these kinds, in the order of the table."""
+    """All nouns of these kinds, in table order."""
     return tuple(noun for noun in NOUNS.values() if not noun.kinds.isdisjoint(kinds))
 
 
 def adjectives(noun: Noun, valence: str = "") -> tuple[Adjective, ...]:
-    """All adjectives that can describe `noun`; with `valence`, only those with that valence."""
+    """All adjectives that can describe `noun`, with `valence` if given."""
     return tuple(
         adjective
         for adjective in ADJECTIVES.values()

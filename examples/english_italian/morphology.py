@@ -1,7 +1,7 @@
 """Spelling and inflection: how a word changes with gender, number, person and the adjacent word.
 
-Everything here is a rule of English or Italian; the words, including irregular ones, are in `lexicon`. Italian persons
-are numbered 0 io, 1 tu, 2 lui/lei, 3 noi, 4 loro: the corpus does not use voi, because English "you" is always
+Everything here is a rule of English or Italian; the words, including irregular words, are in `lexicon`. Italian persons
+are numbered 0 io, 1 tu, 2 lui/lei, 3 noi, 4 loro. The corpus does not use voi, because English "you" is always
 translated as tu.
 """
 
@@ -27,7 +27,7 @@ _FUTURE = ("ò", "ai", "à", "emo", "anno")
 
 
 def five(text: str) -> Forms:
-    """A verb's forms from a line of text."""
+    """The forms of a verb from a line of text."""
     one, two, three, four, last = text.split()
     return one, two, three, four, last
 
@@ -38,7 +38,7 @@ def join(left: str, right: str) -> str:
 
 
 def starts_with_vowel(word: str) -> bool:
-    """Whether a word starts with a vowel, which elides the word before it."""
+    """Whether a word starts with a vowel, so that the word before it is elided."""
     return word[0].lower() in VOWELS
 
 
@@ -84,8 +84,8 @@ def with_preposition(preposition: str, article: str, rest: str) -> str:
 
 
 def inflect(adjective: str, plural_stem: str = "") -> dict[tuple[Gender, bool], str]:
-    """An adjective's forms by (gender, plural), from its masculine singular. Adjectives in -e have two forms,
-    adjectives in -o have four, and -co, -go keep their hard sound (stanco, stanchi). `plural_stem` is an irregular
+    """The forms of an adjective by (gender, plural), from its masculine singular. Adjectives in -e have two forms,
+    adjectives in -o have four, and -co and -go keep their hard sound (stanco, stanchi). `plural_stem` is an irregular
     masculine plural (simpatici)."""
     stem, ending = adjective[:-1], adjective[-1]
     if ending == "e":
@@ -110,7 +110,7 @@ def present(infinitive: str, isc: bool = False) -> Forms:
 
 
 def future(infinitive: str, stem: str = "") -> Forms:
-    """The future indicative; `stem` is an irregular one (andr- for andare)."""
+    """The future indicative. `stem` is an irregular stem (andr- for andare)."""
     if not stem and infinitive.endswith("are"):
         root = infinitive[:-3]
         if root[-1] in "cg":

@@ -1,6 +1,6 @@
 """Phrases: a noun with its determiner and adjective, a pronoun, or a name, in both languages in parallel.
 
-Nothing here is random: `speaker` chooses, and this module phrases it correctly.
+Nothing here is random: `speaker` chooses the topics, and this module phrases them correctly.
 
 Conventions where English leaves open what Italian requires:
 - "you" is tu;
@@ -40,7 +40,7 @@ class Phrase(NamedTuple):
 
     @property
     def piece(self) -> Piece:
-        """The phrase as a piece of a sentence."""
+        """The phrase as a sentence piece."""
         return Piece(self.english, self.italian, self.links)
 
     def after(self, preposition: str) -> str:
@@ -61,7 +61,7 @@ class Phrase(NamedTuple):
 
 
 class Clitic(NamedTuple):
-    """An object pronoun; `agrees` if a participle after it takes its gender (le ho viste)."""
+    """An object pronoun. `agrees` says whether a participle after it takes its gender (le ho viste)."""
 
     english: str
     italian: str
@@ -102,7 +102,7 @@ def back_reference(phrase: Phrase) -> Clitic:
 
 @cache
 def name(who: str) -> Phrase:
-    """A person's name, the same in both languages."""
+    """A person's name, which is the same in both languages."""
     woman = who in WOMEN
     return Phrase(who, "", who, 2, "f" if woman else "m", False, "she" if woman else "he", who)
 

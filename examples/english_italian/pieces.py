@@ -1,4 +1,4 @@
-"""Pieces of sentences, in both languages in parallel."""
+"""Sentence pieces in both languages in parallel."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ Link = tuple[str, str]  # two words that a sentence combines (noun + adjective, 
 
 @dataclass(slots=True)
 class Piece:
-    """A piece of a sentence in both languages, or a whole sentence without capital and full stop. `links` are the pairs
-    of words that it combines; `corpus` reserves some pairs for testing. `piece + other` has the words and links of
-    both; it is a question if the first piece is one."""
+    """A piece of a sentence in both languages, or a whole sentence without capital and full stop. `links` are the word
+    pairs that it combines, some of which `corpus` reserves for testing. `piece + other` has the words and links of
+    both, and is a question if the first piece is one."""
 
     english: str = ""
     italian: str = ""

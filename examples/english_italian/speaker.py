@@ -1,4 +1,4 @@
-"""The topics of sentences: random choices of people, things, places and times that make sense."""
+"""The topics of sentences: sensible random choices of people, things, places and times."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ PUBLIC = frozenset(
         *(noun for noun in PEOPLE if "mine" not in noun.kinds),
     )
 )
-"""Nouns that nobody owns: "my wolf" and "Anna's city" would be odd."""
+"""Nouns that are not owned, as "my wolf" and "Anna's city" would be odd."""
 
 _BELLO = ADJECTIVES["beautiful"]
 DESCRIBED = {
-    noun: (*fitting, *(_BELLO,) * (_BELLO in fitting))  # twice, since it has more forms than any other adjective
+    noun: (*fitting, *(_BELLO,) * (_BELLO in fitting))  # twice, as it has more forms than any other adjective
     for noun in NOUNS.values()
     for fitting in (adjectives(noun),)
 }
 OBJECTS = {verb: nouns(*verb.objects) for verb in VERBS.values()}
 
-# Typical determiners of each verb's object: people eat some bread, but close a particular door.
+# Typical determiners for the object of each verb: people eat some bread, but close a particular door.
 _NEW = ("the", "a", "a", "this", "some", "some", "number")
 _OWN = ("the", "the", "the", "this", "that", "own", "own", "genitive")
 _ANY = (*_NEW, *_OWN)
@@ -64,7 +64,7 @@ TIMES |= dict.fromkeys(("can", "must", "want", "wish"), _times("modal"))
 
 
 class Speaker(random.Random):
-    """A random generator that chooses words; it has no other state."""
+    """A random generator that chooses words, without any other state."""
 
     def pick(self, options: Sequence[T]) -> T:
         """One of `options`, like `choice`, but faster."""
@@ -109,7 +109,7 @@ class Speaker(random.Random):
                 return phrase
 
     def someone(self, question: bool = False) -> Phrase:
-        """Any human subject; in a question, hardly ever the speaker."""
+        """Any human subject, which is rarely the speaker in a question."""
         x = self.random()
         if x < 0.63:
             who = self.pronoun()
@@ -134,7 +134,7 @@ class Speaker(random.Random):
         return noun_phrase(self.pick(("the", "the", "this", "that")), noun, True)
 
     def anyone_known(self, question: bool = False) -> Phrase:
-        """A subject known to both, as in "where is my brother?"."""
+        """A subject known to both speaker and listener, as in "where is my brother?"."""
         x = self.random()
         return self.someone(question) if x < 0.5 else self.named() if x < 0.65 else self.known()
 
@@ -161,7 +161,7 @@ class Speaker(random.Random):
     def thing(
         self, options: Sequence[Noun], determiners: Sequence[str], adjective: float = 0.25, plain: bool = False
     ) -> Phrase:
-        """A noun phrase of one of `options`, with a determiner that fits its number. `plain` excludes some, many and
+        """A noun phrase for one of `options`, with a determiner that fits its number. `plain` excludes some, many and
         numbers, as in English after not and never."""
         noun = self.pick(options)
         determiner = self.pick(determiners)
@@ -180,7 +180,7 @@ class Speaker(random.Random):
         return self.realise(determiner, noun, plural, self.adjective(noun, adjective))
 
     def object_of(self, verb: Verb, plain: bool = False) -> Phrase:
-        """Something or someone that can be the object of `verb`; `plain` as in `thing`."""
+        """Something or someone that can be the object of `verb`. For `plain` see `thing`."""
         if verb.base == "drink" and not plain and self.chance(0.25):
             return self.drink()
         noun = self.pick(OBJECTS[verb])

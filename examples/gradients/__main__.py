@@ -12,7 +12,7 @@ from .lesson import LENGTHS, UPDATES, lesson
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
+    """The command-line options."""
     about = (
         "Vanishing and exploding gradients: measured by distance in chains of products, recurrent networks and a "
         "transformer, and compared with theory; and training runs on tasks that require memory."
@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status: also 1 if a claim of the lesson does not hold."""
+    """Run the command line. Returns the exit status, which is 1 even if only a claim of the lesson does not hold."""
     return program.main(
         parser(), lambda options: lesson(options.seed, sorted({*options.lengths}), options.updates), argv
     )

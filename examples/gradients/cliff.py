@@ -1,7 +1,7 @@
-"""A cliff in the loss of a recurrent network, and gradient descent there, with and without clipping.
+"""A cliff in the loss of a recurrent network, and gradient descent there with and without clipping.
 
-The network with one unit is from Pascanu, Mikolov and Bengio 2013, "On the difficulty of training recurrent neural
-networks", figure 6: h ← w σ(h) + b, 50 times from h = ½, with the loss (σ(h) − 0.7)².
+The network, with a single unit, is from Pascanu, Mikolov and Bengio 2013, "On the difficulty of training recurrent
+neural networks", figure 6: h ← w σ(h) + b, 50 times from h = ½, with the loss (σ(h) − 0.7)².
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RATE, CLIP, UPDATES = 0.5, 1.0, 200
 
 
 def loss_at(w: Tensor, b: Tensor) -> Tensor:
-    """The loss for weights and biases, element by element."""
+    """The loss for weights and biases, elementwise."""
     h = mg.full_like(w, START)
     for _ in range(STEPS):
         h = w * h.sigmoid() + b
@@ -28,7 +28,7 @@ def loss_at(w: Tensor, b: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Descent:
-    """A descent: w and b after 0, 1, … updates, the loss, and the norm of the gradient before and after clipping."""
+    """A descent: w and b after 0, 1, … updates, the loss, and the gradient norm before and after clipping."""
 
     places: np.ndarray  # (updates + 1, 2)
     losses: np.ndarray  # (updates + 1,)
@@ -59,5 +59,5 @@ def descend(clip: float | None, updates: int = UPDATES) -> Descent:
 
 
 def profile(b: float, w: np.ndarray) -> np.ndarray:
-    """The loss as a function of the weight, at one bias."""
+    """The loss as a function of the weight, at a fixed bias."""
     return loss_at(mg.tensor(w), mg.full((len(w),), b, dtype=mg.float64)).numpy()

@@ -17,9 +17,9 @@ def jacobian_norms(model: Model, x: Tensor) -> Floats:
     """‖∂hₜ / ∂xₜ₋ₖ‖₂ at the last t, for k = 0, 1, …, T−1: how much a change at distance k in a sequence x (T, D) can
     affect the last output. The model's outputs must not depend on later inputs.
 
-    The 2-norm is a matrix's largest singular value. The model processes as many copies of the sequence as the output
-    has elements, as a batch. The gradient of element i of the i-th copy's last output is then row i of the Jacobian for
-    each input, so that a single backward pass computes all rows.
+    The 2-norm is the largest singular value of a matrix. The model processes a batch of as many copies of the sequence
+    as the output has elements. The gradient of element i of the i-th copy's last output is then row i of the Jacobian
+    for each input, so a single backward pass computes all rows.
     """
     with mg.no_grad():
         width = model(x[None]).shape[-1]
@@ -32,7 +32,7 @@ def jacobian_norms(model: Model, x: Tensor) -> Floats:
 
 def chain_of_products(factor: float, length: int) -> Floats:
     """|∂g/∂z| at distances 0, 1, …, length before the end of a chain z ← z · y, where g = z². The start is chosen so
-    that the last z is 1; then the chain rule gives 2 yᵏ."""
+    that the last z is 1, so the chain rule gives 2 yᵏ."""
     y = mg.tensor(factor, dtype=mg.float64)
     chain = [mg.tensor(factor**-length, dtype=mg.float64, requires_grad=True)]
     for _ in range(length):

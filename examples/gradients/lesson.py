@@ -1,4 +1,4 @@
-"""The lesson: the factors of gradients over a distance, and their effect on learning."""
+"""The lesson: how gradients grow or shrink over a distance, and the effect on learning."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LENGTHS = (5, 20, 80)
 UPDATES = 600
 SHOWN = (1, *range(10, DISTANCE + 1, 10))  # distances that charts show
 TOLERANCE = 0.1  # relative tolerance of the slope
-LEVEL = 1e-3  # a smaller slope counts as level: it means a change of a fifth over 200 steps
+LEVEL = 1e-3  # a smaller slope, a change of a fifth over 200 steps, counts as level
 MOST_ORDERS = 2.0
 
 
 def lesson(seed: int = 0, lengths: Sequence[int] = LENGTHS, updates: int = UPDATES) -> Lesson:
-    """The worked example. ``updates``: the maximum per training run; 0 skips training."""
+    """The worked example. ``updates`` is the maximum per training run; 0 skips training."""
     measured = measure(seed)
     trained = train_all(lengths, updates, seed) if updates else []
     several = [*measured.radii, measured.lstm, measured.gru, measured.transformer]
@@ -86,7 +86,7 @@ def _size(size: float) -> str:
 
 
 def _rates(several: Sequence[Measured]) -> Steps:
-    """The theoretical and the measured factor per step."""
+    """The theoretical and measured factors per step."""
     rows = [
         (
             one.network.name,

@@ -1,4 +1,4 @@
-"""Measures the gradients at a distance for the lesson."""
+"""Measures gradients over a distance for the lesson."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BIASES = (0.0, 1.0, 2.0)  # of the gates that keep the state
 
 @dataclass(frozen=True)
 class Measured:
-    """A network's norms at distances 0, 1, …, 200, for one size (standard deviation) of the inputs."""
+    """The norms of a network at distances 0, 1, …, 200, for one input size (standard deviation)."""
 
     network: Network
     size: float
@@ -31,12 +31,12 @@ class Measured:
 
     @property
     def slope(self) -> float:
-        """The slope of ln ‖·‖ over the distance from 1 up, by least squares: the log of the factor per step."""
+        """The least-squares slope of ln ‖·‖ over distances from 1 up: the log of the factor per step."""
         return float(np.polyfit(np.arange(1, len(self.norms)), np.log(self.norms[1:]), 1)[0])
 
     @property
     def orders(self) -> float:
-        """Powers of ten between the largest norm and the smallest, at distances of at least 1."""
+        """Powers of ten between the largest and smallest norm, at distances of at least 1."""
         return float(np.log10(self.norms[1:].max() / self.norms[1:].min()))
 
     def theory(self, distances: Iterable[int]) -> list[float]:
@@ -56,12 +56,12 @@ class Measurements:
 
     @property
     def lstm(self) -> Measured:
-        """With forget bias 1, at rest."""
+        """The LSTM with forget bias 1, at rest."""
         return self.gates[BIASES.index(1.0)][0]
 
     @property
     def gru(self) -> Measured:
-        """With update bias 1, at rest."""
+        """The GRU with update bias 1, at rest."""
         return self.gates[len(BIASES) + BIASES.index(1.0)][0]
 
 
@@ -83,7 +83,7 @@ def measure(seed: int) -> Measurements:
 
 
 def _measured(make: Callable[[], Network], size: float, seed: int) -> Measured:
-    """A network's norms. Equal seeds give equal weights and inputs, except for the size of the inputs."""
+    """The norms of a network. Equal seeds yield equal weights and inputs, except for the size of the inputs."""
     mg.manual_seed(seed)
     network = make()
     x = size * mg.randn(DISTANCE + 1, WIDTH, dtype=mg.float64)

@@ -1,6 +1,6 @@
-"""The networks whose gradients are measured, before training, each with its theoretical rate.
+"""The untrained networks whose gradients are measured, each with its theoretical rate.
 
-Near the state 0 a recurrent network is linear: h' = J h, and the gradient over k steps is Jᵏ. Asymptotically, each step
+Near state 0, a recurrent network is linear: h' = J h, and the gradient over k steps is Jᵏ. Asymptotically, each step
 multiplies its norm by the spectral radius of J (Gelfand's formula); with orthogonal recurrent matrices, whose powers do
 not stretch, it does so from the start.
 """
@@ -17,7 +17,7 @@ from .distance import Model
 
 WIDTH = 64  # of inputs and states
 HEADS, LAYERS = 4, 2  # of the transformer
-REST = 1e-12  # inputs so small that states stay at 0 even if they grow by 1.1 for 200 steps
+REST = 1e-12  # inputs so small that states stay near 0 even if they grow by 1.1 for 200 steps
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Network:
 
     name: str
     model: Model
-    rate: float  # the theoretical factor of the gradient's norm per step, at rest
+    rate: float  # the theoretical factor of the gradient norm per step, at rest
     formula: str  # the formula of the rate
 
 
@@ -38,9 +38,9 @@ def rnn(radius: float) -> Network:
 
 
 def lstm(bias: float) -> Network:
-    """Hochreiter & Schmidhuber 1997, with forget gates (Gers et al. 2000) of a given bias. At rest the input and output
-    gates are ½ and the state changes by c' = σ(b) c + ½ · U_c (½ c), so that J = σ(b) I + ¼ U_c. There, the other
-    recurrent matrices have a factor of 0."""
+    """Hochreiter & Schmidhuber 1997, with forget gates (Gers et al. 2000) of a given bias. At rest, the input and
+    output gates are ½ and the state changes by c' = σ(b) c + ½ · U_c (½ c), so that J = σ(b) I + ¼ U_c. The other
+    recurrent matrices then have a factor of 0."""
     layer = nn.LSTM(WIDTH, WIDTH, batch_first=True, dtype=mg.float64)
     _, forget, candidate, _ = _prepare(layer)
     layer.bias_ih_l0.data[forget] = bias
@@ -49,8 +49,8 @@ def lstm(bias: float) -> Network:
 
 
 def gru(bias: float) -> Network:
-    """Cho et al. 2014, with PyTorch's position of the reset gate, by the bias of the update gate. At rest
-    h' = z h + (1 − z) · U_n (½ h) with z = σ(b): J = z I + ½ (1 − z) U_n."""
+    """Cho et al. 2014, with the reset gate placed as in PyTorch, given the bias of the update gate. At rest, h' = z h +
+    (1 − z) · U_n (½ h) with z = σ(b): J = z I + ½ (1 − z) U_n."""
     layer = nn.GRU(WIDTH, WIDTH, batch_first=True, dtype=mg.float64)
     _, keep, candidate = _prepare(layer)
     layer.bias_ih_l0.data[keep] = bias
@@ -60,11 +60,11 @@ def gru(bias: float) -> Network:
 
 
 def transformer(length: int) -> Network:
-    """Blocks of causal self-attention (Vaswani et al. 2017): between any two positions there are as many steps as
-    blocks, at any distance."""
+    """Blocks of causal self-attention (Vaswani et al. 2017). Any two positions are as many steps apart as there are
+    blocks."""
     layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 4 * WIDTH, dropout=0.0, batch_first=True, dtype=mg.float64)
     blocks = nn.TransformerEncoder(layer, LAYERS)
-    for parameter in blocks.parameters():  # the layers are copies of one: initialize each
+    for parameter in blocks.parameters():  # initialize each, as the layers are copies
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)
     positions = nn.SinusoidalPositionalEncoding(WIDTH, length, dtype=mg.float64)
@@ -77,7 +77,7 @@ def transformer(length: int) -> Network:
 
 
 def _prepare(layer: nn.RNN | nn.LSTM | nn.GRU, gain: float = 1.0) -> list[slice]:
-    """Orthogonal recurrent matrices times ``gain`` and zero biases; returns the rows of each gate."""
+    """Set orthogonal recurrent matrices times ``gain`` and zero biases. Returns the rows of each gate."""
     count = layer.weight_hh_l0.shape[0] // WIDTH
     gates = [slice(i * WIDTH, (i + 1) * WIDTH) for i in range(count)]
     with mg.no_grad():

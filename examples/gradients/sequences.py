@@ -1,8 +1,8 @@
 """Two tasks that require memory: the adding problem and the copying task, of any length.
 
-Adding is the problem of Hochreiter and Schmidhuber 1997, "Long short-term memory", section 5.4; Arjovsky, Shah and
-Bengio 2016, "Unitary evolution recurrent neural networks", section 4, use both. Every batch draws new sequences, so
-that training never runs out of sequences.
+Adding is from Hochreiter and Schmidhuber 1997, "Long short-term memory", section 5.4. Both tasks are used by Arjovsky,
+Shah and Bengio 2016, "Unitary evolution recurrent neural networks", section 4. Every batch draws new sequences, so
+training never runs out.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from minigrad.nn import functional as F
 
 Random = np.random.Generator
 Batch = tuple[Tensor, Tensor]  # inputs (B, T, D), and targets
-SYMBOLS, ALPHABET = 3, 8  # of the copying task: the number of symbols to copy, and the number of their kinds
+SYMBOLS, ALPHABET = 3, 8  # in the copying task: how many symbols to copy, and how many kinds
 BLANK, SIGN = 0, ALPHABET + 1
 
 
 class Task(ABC):
-    """A task of a given length, with dependencies over long distances."""
+    """A task with a given length and dependencies over long distances."""
 
     name: ClassVar[str]
     inputs: ClassVar[int]  # the width of a network for it
     outputs: ClassVar[int]  # the width of its output
-    up: ClassVar[str]  # what ``score`` measures
-    guess: ClassVar[float]  # the score of a network that remembers nothing
-    more: ClassVar[int] = 0  # steps in addition to its length
+    up: ClassVar[str]  # the meaning of ``score``
+    guess: ClassVar[float]  # the score of a network without any memory
+    more: ClassVar[int] = 0  # steps in addition to the length
 
     def __init__(self, length: int) -> None:
         self.length = length
@@ -59,7 +59,7 @@ class Task(ABC):
 
 class Adding(Task):
     """The sum of two marked numbers, one in each half of a sequence of numbers in [0, 1]. Inputs (B, T, 2) are a number
-    and its mark, 0 or 1. Always answering 1, the mean, has an error of 1/6: the variance of the sum of two such
+    and its mark, 0 or 1. Always answering 1 (the mean) yields an error of 1/6, the variance of the sum of two such
     numbers."""
 
     name, inputs, outputs, up, guess = "adding", 2, 1, "mean squared error", 1 / 6
@@ -85,9 +85,9 @@ class Adding(Task):
 
 
 class Copying(Task):
-    """Symbols, some blanks, a signal; then the network must repeat the symbols in order. There are 3 symbols to copy,
-    instead of Arjovsky et al.'s 10, so that networks that can learn the task do so in a minute. Inputs (B, T, A + 2)
-    are one-hot. Outputs before the signal do not count."""
+    """After some symbols, some blanks and a signal, the network must repeat the symbols in order. There are 3 symbols
+    to copy instead of 10 as in Arjovsky et al., so that networks that can learn the task do so in a minute. Inputs (B,
+    T, A + 2) are one-hot. Outputs before the signal do not count."""
 
     name, inputs, outputs, up, guess = "copying", ALPHABET + 2, ALPHABET, "symbols copied", 1 / ALPHABET
     least, more = 0.99, 2 * SYMBOLS

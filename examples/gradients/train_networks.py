@@ -28,7 +28,7 @@ class Recurrent(nn.Module):
     def __init__(self, layer: nn.RNN | nn.LSTM | nn.GRU, outputs: int) -> None:
         super().__init__()
         self.layer, self.out = layer, nn.Linear(layer.hidden_size, outputs)
-        if isinstance(layer, nn.LSTM):  # forget bias 1: only the sum of the two biases counts
+        if isinstance(layer, nn.LSTM):  # forget bias 1, as only the sum of the two biases counts
             forget = slice(layer.hidden_size, 2 * layer.hidden_size)
             layer.bias_ih_l0.data[forget], layer.bias_hh_l0.data[forget] = 1.0, 0.0
 
@@ -37,7 +37,7 @@ class Recurrent(nn.Module):
 
 
 class CausalTransformer(nn.Module):
-    """Two blocks of causal self-attention: (B, T, D) -> (B, T, O). They look back, like recurrent networks."""
+    """Two blocks of causal self-attention, which only look back, like recurrent networks: (B, T, D) -> (B, T, O)."""
 
     def __init__(self, inputs: int, outputs: int, steps: int, width: int = 32, heads: int = 4) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ NETWORKS = (*RECURRENT, "transformer")
 
 
 def network(name: str, task: Task) -> nn.Module:
-    """One of ``NETWORKS`` for a task; each has 17,000 to 20,000 parameters."""
+    """One of ``NETWORKS`` for a task. Each has 17,000 to 20,000 parameters."""
     if name == "transformer":
         return CausalTransformer(task.inputs, task.outputs, task.steps)
     layer, width = RECURRENT[name]

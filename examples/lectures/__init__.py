@@ -1,4 +1,4 @@
-"""Worked examples of the transformer lectures: each number is computed by minigrad when the program runs.
+"""Worked examples from the transformer lectures. Each number is computed by minigrad when the program runs.
 
 ``python -m examples.lectures --list`` lists them.
 """

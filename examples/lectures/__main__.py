@@ -32,7 +32,7 @@ LESSONS = {  # name: (module, topic)
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
+    """The command-line options."""
     about = "Worked examples of the transformer lectures; all numbers are computed by minigrad."
     p = program.parser("examples.lectures", about, seeded=False)
     p.add_argument("names", nargs="*", metavar="name", help="lessons to print (default: all; see --list)")
@@ -51,8 +51,8 @@ def make(name: str, run: Path = DEFAULT_RUN) -> Lesson:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status: also 1 if a claim of a lesson does not hold. Without a trained
-    run, it skips the lesson that needs one, unless the user requested it."""
+    """Run the command line. Returns the exit status, which is 1 even if only a claim of a lesson does not hold. Without
+    a trained run, the lesson that needs one is skipped, unless the user requested it."""
     options = parser().parse_args(argv)
     return program.run(lambda: _shown(options))
 

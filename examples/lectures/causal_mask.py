@@ -1,4 +1,4 @@
-"""The causal mask, before and after softmax: word i may look at words up to i."""
+"""The causal mask before and after the softmax: word i may look at words up to i."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ HEAD = 0
 
 
 class Masked(NamedTuple):
-    """One head of the lesson on multi-head attention; (T, T) each."""
+    """A head from the lesson on multi-head attention, with (T, T) matrices."""
 
     scores: Tensor
     allowed: Tensor  # bool
     masked: Tensor
     weights: Tensor
     late: Tensor  # masked after the softmax, which is wrong
-    causal: Tensor  # (T, Dh), by the fused kernel
-    output: Tensor  # (T, Dh), by hand
+    causal: Tensor  # (T, Dh), computed by the fused kernel
+    output: Tensor  # (T, Dh), computed by hand
 
 
 @mg.no_grad()

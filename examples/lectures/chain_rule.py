@@ -1,6 +1,6 @@
 """The chain rule as a product that vanishes or explodes: two steps by hand, then chains of ten.
 
-The backward pass multiplies one derivative for each step (Rumelhart, Hinton and Williams 1986). In a deep chain the
+The backward pass multiplies the derivatives of all steps (Rumelhart, Hinton and Williams 1986). In a deep chain, the
 product vanishes if the derivatives are below 1, and explodes if they exceed 1 (Hochreiter 1991; Bengio, Simard and
 Frasconi 1994). minigrad's engine computes all gradients.
 """
@@ -42,7 +42,7 @@ class Chain(NamedTuple):
 
     values: Array  # h (n + 1)
     gradients: Array  # ∂hₙ/∂hₜ (n + 1), from one backward pass; the last is 1
-    derivatives: Array  # ∂hₜ₊₁/∂hₜ (n), each from a backward pass through only its step
+    derivatives: Array  # ∂hₜ₊₁/∂hₜ (n), each from a backward pass through a single step
 
 
 def follow(step: Callable[[Tensor], Tensor], start: float, steps: int = STEPS) -> Chain:
@@ -58,7 +58,7 @@ def follow(step: Callable[[Tensor], Tensor], start: float, steps: int = STEPS) -
 
 
 def times(factor: float) -> Chain:
-    """A chain of steps that multiply by one factor."""
+    """A chain of steps that multiply by the same factor."""
     return follow(lambda h: factor * h, 1.0)
 
 
@@ -105,13 +105,13 @@ def _two_steps() -> Fields:
 
 
 def _value(value: Value) -> str:
-    """A scalar of a recorded backward pass."""
+    """A scalar from a recorded backward pass."""
     assert value.table is not None  # a scalar is never abridged
     return f"{value.table[0][0]:g}"
 
 
 def _table(name: str, chain: Chain, step: Callable[[float], str], digits: int = 4) -> Matrix:
-    """The values forward and the gradients backward; ``step`` formats the computation of the next value."""
+    """The forward values and the backward gradients. ``step`` formats the computation of the next value."""
     table = np.stack((chain.values, chain.gradients), 1)
 
     def how(t: int, column: int) -> str:
@@ -128,7 +128,7 @@ def _table(name: str, chain: Chain, step: Callable[[float], str], digits: int = 
 
 
 def _chart(title: str, chains: dict[str, Chain], digits: int = 4) -> Chart:
-    """The size of each chain's gradient over the distance from the result."""
+    """The size of the gradient in each chain over the distance from the result."""
     lines = [Series(name, range(STEPS + 1), np.abs(chain.gradients[::-1]).tolist()) for name, chain in chains.items()]
     return Chart(title, "steps d", "gradient", lines, log_y=True, digits=digits)
 

@@ -1,7 +1,7 @@
 """Three kinds of positions added to "your python code is gorgeous": counts, fractions of the length, and sines.
 
-The words' vectors of six numbers are drawn at random, with mean 0 and variance 1, like embeddings before training, and
-rounded to one digit. The sines are from Vaswani et al. 2017, section 3.5.
+The word vectors have six random numbers with mean 0 and variance 1, like embeddings before training, rounded to one
+digit. The sines are from Vaswani et al. 2017, section 3.5.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ..lesson.markdown import Fields, told
 
 WORDS = ("your", "python", "code", "is", "gorgeous")
 D, SEED = 6, 0
-LONGER = 11  # words of a longer sentence with the same beginning
+LONGER = 11  # words in a longer sentence with the same beginning
 LENGTHS = (2, 5, 10, 20, 50, 100, 200, 500, 1000)
-PLACES = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 999)  # positions at which one word is shown
+PLACES = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 999)  # positions at which a word is shown
 Positions = Callable[[int], Tensor]  # the length T -> (T, D)
 
 
@@ -42,7 +42,7 @@ def fractions(length: int) -> Tensor:
 
 
 def sines(length: int) -> Tensor:
-    """Interleaved sines and cosines of three wavelengths (T, 6)."""
+    """Interleaved sines and cosines with three wavelengths (T, 6)."""
     t, rate = mg.arange(length, dtype=mg.float64)[:, None], 10000 ** (-mg.arange(0, D, 2, dtype=mg.float64) / D)
     return mg.stack(((t * rate).sin(), (t * rate).cos()), -1).reshape(length, D)  # (T, 3, 2) -> (T, 6)
 
@@ -57,7 +57,7 @@ def step(positions: Positions, length: int) -> float:
 
 
 def share(positions: Positions, place: int, length: int = 1000) -> float:
-    """The word's share of the sum: |x|² / (|x|² + |p|²) at one position, averaged over our words."""
+    """The word's share of the sum, |x|² / (|x|² + |p|²), at a position, averaged over our words."""
     x, p = words().norm(dim=-1) ** 2, positions(length)[place].norm() ** 2
     return float((x / (x + p)).mean())
 
@@ -76,7 +76,7 @@ def lesson() -> Lesson:
 
 
 def _sum(name: str, positions: Tensor, how: Callable[[int, int], str], digits: int) -> Equation:
-    """X + P; ``how`` explains P's number at (i, j)."""
+    """X + P. ``how`` explains the number in P at (i, j)."""
     x, p = words().numpy(), positions.numpy()
     added = cellwise(f"{{:.1f}} + {{:(.{digits}f}} = {{}}", x, p, x + p)
     sources = (Mark(f"X, {name}", "cell"), Mark(f"P, {name}", "cell"))

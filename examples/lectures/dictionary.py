@@ -1,8 +1,8 @@
 """Attention as a soft dictionary: d[q] by equality, by the best match, and by a softmax of K q.
 
-The keys are the four points of the compass, the values the temperatures of the winds from them; all are invented. A
-query is any direction, so that the three kinds of look-up can be drawn over its angle. Attention is the third kind,
-for many queries in parallel (Vaswani et al. 2017, section 3.2).
+The keys are the four points of the compass, and the values are invented temperatures of the winds from them. A query is
+any direction, so the three kinds of look-up can be drawn over its angle. Attention is the third kind, for many queries
+in parallel (Vaswani et al. 2017, section 3.2).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ AXES = ("to the east", "to the north")
 SCALES = (64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.0)  # of the slider
 START = 4  # the index of scale 4
 SCALE = SCALES[START]
-ANGLES = np.arange(0.0, 361.0, 10.0)  # of the curves; at none of these do two keys match equally well
+ANGLES = np.arange(0.0, 361.0, 10.0)  # of the curves; two keys never match equally well at these angles
 
 
 def keys() -> Tensor:
@@ -52,7 +52,7 @@ def by_equality(query: Tensor) -> Tensor:
 
 
 def by_argmax(query: Tensor) -> Tensor:
-    """The weights (N, 4): 1 at the key with the greatest dot product, the first one if there are several."""
+    """The weights (N, 4): 1 at the (first) key with the greatest dot product."""
     return F.one_hot((query @ keys().T).argmax(-1), len(NAMES)).to(mg.float64)
 
 
@@ -62,19 +62,19 @@ def by_softmax(query: Tensor, scale: float = SCALE) -> Tensor:
 
 
 def derivative(angle: float, scale: float) -> float:
-    """The derivative of the result with respect to the direction, in degrees Celsius per degree, from the engine."""
+    """The derivative of the result with respect to the direction, in °C per degree, computed by the engine."""
     turned = mg.tensor([angle], dtype=mg.float64, requires_grad=True)
     (gradient,) = mg.autograd.grad((by_softmax(direction(turned), scale) @ values()).sum(), turned)
     return float(gradient[0])
 
 
 def curve(scale: float) -> np.ndarray:
-    """The result by softmax at all ANGLES."""
+    """The result of softmax at all ANGLES."""
     return (by_softmax(direction(ANGLES), scale) @ values())[:, 0].numpy()
 
 
 def stairs() -> np.ndarray:
-    """The result by the best match at all ANGLES."""
+    """The result of the best match at all ANGLES."""
     return (by_argmax(direction(ANGLES)) @ values())[:, 0].numpy()
 
 
@@ -91,7 +91,7 @@ def _equality() -> Fields:
         except KeyError as error:
             answer = f"KeyError: {error}"
         rows.append((f'd["{word}"]', answer))
-    query = direction(180.0).round()  # the south exactly: (0, −1)
+    query = direction(180.0).round()  # exactly south: (0, −1)
     return {
         "lookups": Steps(("look-up", "result"), rows, code=(0, 1)),
         "by_equality": _lookup("q == K", by_equality(query), "equality"),

@@ -1,4 +1,4 @@
-"""Layer normalization of a batch of three, step by step (Ba, Kiros, Hinton 2016, arXiv 1607.06450)."""
+"""Layer normalization of a batch of three, step by step (Ba, Kiros and Hinton 2016, arXiv 1607.06450)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEATURES = ("x₁", "x₂", "x₃", "x₄")
 
 @mg.no_grad()
 def lesson() -> Lesson:
-    """The worked example: one operation at a time, in float64, on a batch of 3 with 4 features."""
+    """The worked example: one operation at a time in float64, on a batch of 3 with 4 features."""
     layer = nn.LayerNorm(len(GAIN), dtype=mg.float64)
     layer.weight.copy_(mg.tensor(GAIN))
     layer.bias.copy_(mg.tensor(BIAS))

@@ -1,8 +1,8 @@
 """BERT's masked words and GPT's causal mask, side by side: visible tokens, and tokens with a loss.
 
 BERT (Devlin et al. 2018, arXiv 1810.04805, section 3.1 and appendix A.1) selects 15 % of the tokens and hides most of
-them; GPT (Radford et al. 2018) predicts each token from the previous ones. One network below serves both, with
-untrained layers of models/transformer.py: visible tokens and losses do not depend on its weights.
+them; GPT (Radford et al. 2018) predicts each token from the previous ones. The network below, with untrained layers
+from models/transformer.py, serves both, as visible tokens and losses do not depend on its weights.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from ..lesson.markdown import Fields, told
 SENTENCE = "Your cat is a lovely cat that sleeps all day on the warm stones beside my window in the sun"
 SHORT = ("Your", "cat", "is", "a", "lovely", "cat")
 OTHERS = "I like tomatoes and python code but dogs are gorgeous friends"  # more words to draw from
-CHOSEN, MASKED, RANDOM = 0.15, 0.8, 0.1  # the first of all tokens, the others of the chosen tokens
+CHOSEN, MASKED, RANDOM = 0.15, 0.8, 0.1  # CHOSEN is a share of all tokens, the others of the chosen tokens
 MASK, CLS, SEP, BOS = "[MASK]", "[CLS]", "[SEP]", "[BOS]"
 WORDS = tuple(SENTENCE.split())
 COUNT = len(WORDS)
-HIDDEN = round(CHOSEN * COUNT)  # words of the sentence
+HIDDEN = round(CHOSEN * COUNT)  # words in the sentence
 VOCABULARY = (CLS, SEP, BOS, MASK, *sorted({*WORDS, *OTHERS.split()}))
 SIZE = len(VOCABULARY)
 FIRST = VOCABULARY.index(MASK) + 1  # the first word
@@ -40,7 +40,7 @@ D, HEADS, LAYERS = 16, 2, 2
 
 
 class Exercise(NamedTuple):
-    """The input and the targets of a model: (B, T) each; a target of NONE has no loss."""
+    """The input and the targets of a model, (B, T) each. A target of NONE has no loss."""
 
     read: Tensor
     targets: Tensor
@@ -52,9 +52,9 @@ def ids(words: Sequence[str]) -> Tensor:
 
 
 def bert(words: Tensor, generator: mg.Generator) -> Exercise:
-    """BERT's exercise for sentences (B, T): [CLS], the words with some of them hidden, [SEP]. It selects 15 % of a
-    sentence's words, at least one. A selected word is replaced by [MASK] with a probability of 80 %, by a random word
-    with 10 %, and stays unchanged with 10 %. The targets are the selected words."""
+    """BERT's exercise for sentences (B, T): [CLS], the words with some of them hidden, [SEP]. It selects 15 % of the
+    words in a sentence, at least one. A selected word is replaced with [MASK] with a probability of 80 %, with a random
+    word with 10 %, and stays unchanged with 10 %. The targets are the selected words."""
     b, t = words.shape
     count = max(1, round(CHOSEN * t))
     order = mg.rand(b, t, generator=generator).argsort(-1).argsort(-1)  # the rank of each position
@@ -75,7 +75,7 @@ def gpt(words: Tensor) -> Exercise:
 
 
 class Network:
-    """Embeddings, sines, and layers, in float64; GPT's with a causal mask, BERT's without."""
+    """Embeddings, sines and layers in float64, with a causal mask for GPT and without for BERT."""
 
     def __init__(self) -> None:
         generator = mg.Generator().manual_seed(SEED)
@@ -101,7 +101,7 @@ class Network:
 
 
 def seen(network: Network, words: Sequence[str], causal: bool) -> Array:
-    """How much the state of word i changes with word j: the norm of ∂yᵢ/∂xⱼ (T, T), from the engine."""
+    """How much the state of word i changes with word j: the norm of ∂yᵢ/∂xⱼ (T, T), computed by the engine."""
     x = network.embed(ids(words)).detach().requires_grad_()
     y = network.states(x, causal)[0]  # (T, D)
     rows = [
@@ -112,7 +112,7 @@ def seen(network: Network, words: Sequence[str], causal: bool) -> Array:
 
 
 class Losses(NamedTuple):
-    """The losses of an exercise: the mean, the loss at each position (0 without a target), and its gradient's norm."""
+    """The losses in an exercise: the mean, the loss at each position (0 without a target), and its gradient norm."""
 
     mean: float
     each: Array  # (T,)
@@ -120,7 +120,7 @@ class Losses(NamedTuple):
 
 
 def losses(network: Network, exercise: Exercise, causal: bool) -> Losses:
-    """The cross-entropy of an exercise with one sentence."""
+    """The cross-entropy in an exercise with a single sentence."""
     logits = network.logits(exercise.read, causal)[0].detach().requires_grad_()  # (T, V)
     targets = exercise.targets[0]
     mean = F.cross_entropy(logits, targets, ignore_index=NONE)
@@ -130,7 +130,7 @@ def losses(network: Network, exercise: Exercise, causal: bool) -> Losses:
 
 
 def shares() -> dict[str, float]:
-    """The fates of the words in many sentences, as shares of all words."""
+    """The outcomes for the words in many sentences, as shares of all words."""
     words = ids(WORDS).expand(SENTENCES, COUNT)
     exercise = bert(words, mg.Generator().manual_seed(SEED))
     read, targets = exercise.read[:, 1:-1].numpy(), exercise.targets[:, 1:-1].numpy()
@@ -148,7 +148,7 @@ def expected() -> tuple[float, ...]:
 
 
 def draws() -> list[Exercise]:
-    """BERT's exercise for the sentence, drawn several times."""
+    """BERT's exercise for the sentence, drawn repeatedly."""
     generator = mg.Generator().manual_seed(SEED)
     return [bert(ids(WORDS), generator) for _ in range(DRAWS)]
 
@@ -173,7 +173,7 @@ def _names(row: Tensor) -> list[str]:
 
 
 def _fates(exercise: Exercise) -> list[str]:
-    """The fate of each of BERT's tokens."""
+    """The outcome for each of BERT's tokens."""
     fates = []
     for read, target in zip(_names(exercise.read[0]), _names(exercise.targets[0]), strict=True):
         fates.append("" if not target else "hidden" if read == MASK else "kept" if read == target else "replaced")
@@ -181,7 +181,7 @@ def _fates(exercise: Exercise) -> list[str]:
 
 
 def _telling(samples: Sequence[Exercise]) -> int:
-    """The first draw with the most kinds of fates."""
+    """The first draw with the most different outcomes."""
     return max(range(len(samples)), key=lambda n: (len(set(_fates(samples[n]))), -n))
 
 
@@ -217,7 +217,7 @@ def _views(both: Array, before: Array) -> Fields:
 
 
 def _sees(causal: bool) -> Callable[[int, int], str]:
-    """Says whether a word may look at another."""
+    """Say whether a word may look at another."""
 
     def how(i: int, j: int) -> str:
         sees = "does not see" if causal and j > i else "sees"

@@ -1,6 +1,6 @@
-"""The attention matrix of "Your cat is a lovely cat", times V: each row of the result is a mixture of V's rows.
+"""The attention matrix of "Your cat is a lovely cat" times V: each row of the result is a mixture of rows of V.
 
-The matrix and the values are from a head in the lesson on multi-head attention, a real module before training.
+The matrix and the values are from a head in the lesson on multi-head attention, which is a real, untrained module.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ..lesson.markdown import Fields, told
 from .multi_head import DH as WIDTH, NAMES, WORDS, Attended, attend
 
 HEAD = 0
-FIRST = 5  # shown columns of V, before the last
+FIRST = 5  # columns of V to show, before the last
 CAT, ASKS = 1, 4  # "cat", and "lovely"
 
 
 def mix() -> Attended:
-    """Only the head: queries, keys, values and output (T, Dh), weights (T, T); T = 6 words, Dh = 128."""
+    """The head: queries, keys, values and output (T, Dh) and weights (T, T), with T = 6 words and Dh = 128."""
     computed = attend()
     return computed._replace(
         queries=computed.queries[0, HEAD],
@@ -47,7 +47,7 @@ def matrices(weights: Tensor) -> dict[str, Tensor]:
 
 
 def causal(weights: Tensor) -> Tensor:
-    """The same scores under a causal mask: the remaining weights in each row, divided by their sum."""
+    """The weights under a causal mask: the remaining weights in each row divided by their sum."""
     left = weights.tril()
     return left / left.sum(-1, keepdim=True)
 

@@ -1,6 +1,6 @@
-"""Multi-head attention on "Your cat is a lovely cat": a real module, and the shapes at every step.
+"""Multi-head attention on "Your cat is a lovely cat": a real module and the shapes at every step.
 
-The module is from minigrad_models.translation.transformer, with the sizes of the lectures: D = 512, H = 4 heads of
+The module is from minigrad_models.translation.transformer, with the sizes in the lectures: D = 512, H = 4 heads of
 width 128. Its weights are untrained, drawn from a fixed seed.
 """
 
@@ -23,7 +23,7 @@ from ..lesson.markdown import Fields, told
 WORDS = ("Your", "cat", "is", "a", "lovely", "cat")
 D, HEADS, SEED = 512, 4, 0
 DH = D // HEADS  # 128, the width of a head
-FIRST = 6  # shown columns of a wide matrix
+FIRST = 6  # columns of a wide matrix to show
 NAMES = tuple(f"{i} {word}" for i, word in enumerate(WORDS))
 
 
@@ -31,7 +31,7 @@ class Attended(NamedTuple):
     """Every intermediate result: B = 1, T = 6, D = 512, H = 4, Dh = 128."""
 
     ids: Tensor  # (B, T)
-    words: Tensor  # (B, T, D): the embeddings only
+    words: Tensor  # (B, T, D): only the embeddings
     x: Tensor  # (B, T, D): with positions
     query: Tensor  # (B, T, D)
     queries: Tensor  # (B, H, T, Dh)
@@ -47,7 +47,7 @@ class Attended(NamedTuple):
 
 @mg.no_grad()
 def attend(words: tuple[str, ...] = WORDS) -> Attended:
-    """Run the module's parts one by one."""
+    """Run the parts of the module one by one."""
     mg.manual_seed(SEED)
     vocabulary = sorted(set(WORDS))
     module = MultiHeadAttention(Config(len(vocabulary), D, HEADS))
@@ -69,7 +69,7 @@ def attend(words: tuple[str, ...] = WORDS) -> Attended:
 
 
 def initialise_all(module: nn.Module) -> None:
-    """Initialize as the transformer does; a vocabulary without padding has no row of zeros."""
+    """Initialize as in the transformer. A vocabulary without padding has no row of zeros."""
     if isinstance(module, nn.Embedding):
         nn.init.normal_(module.weight, std=D**-0.5)
     else:
@@ -91,7 +91,7 @@ def lesson() -> Lesson:
 
 
 def _shapes(computed: Attended) -> Fields:
-    """The shapes of all results, and of the module's matrices, in the format of the page."""
+    """The shapes of all results and of the module's matrices, in the page format."""
     shapes = {name: _shape(value) for name, value in computed._asdict().items() if isinstance(value, Tensor)}
     return {"words": len(WORDS), "shapes": shapes, "W": _shape(computed.module.query.weight)}
 
@@ -123,7 +123,7 @@ def _wide(
     marks: tuple[Mark, ...] = (),
     example: tuple[int, int] = (0, 0),
 ) -> Matrix:
-    """A vector for each word: the first numbers and the last."""
+    """A vector for each word: the first numbers and the last number."""
     columns = [str(j + 1) for j in range(D)]
     return Matrix(name, values, NAMES, columns, 2, "signs", how, marks, FIRST, _shape(values), example=example)
 

@@ -1,6 +1,6 @@
-"""Without positions, permuted words give permuted results: f(P X) = P f(X), shown on a layer of the transformer.
+"""Without positions, permuted words yield permuted results: f(P X) = P f(X), shown on a transformer layer.
 
-The untrained layer is from models/transformer.py: self-attention and feed-forward network, with shortcuts and norms.
+The untrained layer is from models/transformer.py: self-attention and a feed-forward network, with shortcuts and norms.
 The result holds for any weights.
 """
 
@@ -29,7 +29,7 @@ Order = Sequence[int]
 
 
 class Layers(NamedTuple):
-    """Words and layers, float64."""
+    """Words and layers in float64."""
 
     x: Tensor  # (T, D)
     stack: list[TransformerLayer]
@@ -46,8 +46,8 @@ def layers() -> Layers:
 
 @mg.no_grad()
 def run(model: Layers, order: Order, positions: bool = False, causal: bool = False) -> Tensor:
-    """The results (T, D) for the words in an order. With ``positions``, each word has the sines of its position in that
-    order; with ``causal``, it sees only itself and earlier words."""
+    """The results (T, D) for the words in a given order. With ``positions``, each word gets the sines of its position
+    in that order; with ``causal``, it sees only itself and earlier words."""
     x = model.x[list(order)][None]  # (1, T, D)
     if positions:
         x = x + sines(len(order))
@@ -58,7 +58,7 @@ def run(model: Layers, order: Order, positions: bool = False, causal: bool = Fal
 
 
 def matrix(order: Order) -> Tensor:
-    """P (T, T): row i has its 1 at the word that moves to position i."""
+    """P (T, T), in which row i has its 1 at the word that moves to position i."""
     return mg.eye(len(order), dtype=mg.float64)[list(order)]
 
 

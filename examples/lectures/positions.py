@@ -1,4 +1,4 @@
-"""Sinusoidal positional encoding: as a table for a sentence of four words, and as a heat map."""
+"""Sinusoidal positional encoding, as a table for a sentence of four words and as a heat map."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Why attention divides by √d: the variance of a dot product, measured over the width d.
+"""Why attention divides by √d: the variance of a dot product as a function of the width d.
 
 If the elements of q and k are independent, with mean 0 and variance 1, q · k has variance d (Vaswani et al.
-2017, footnote 4). The lesson also measures the effect on the softmax and its gradient.
+2017, footnote 4). The lesson measures the effect on the softmax and its gradient as well.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ SEED = 0
 
 
 class Measured(NamedTuple):
-    """Measurements at one width, of q · k and of q · k / √d."""
+    """Measurements of q · k and of q · k / √d at one width."""
 
     width: int
     variances: list[float]  # of the dot products
-    greatest: list[float]  # the mean of the greatest of KEYS weights
+    greatest: list[float]  # the mean of the greatest among KEYS weights
     derivatives: list[float]  # ∑ⱼ |∂p/∂zⱼ| for the greatest weight p, 2 p (1 − p), averaged over queries
 
 
 def measure(width: int, generator: mg.Generator) -> Measured:
-    """Draw queries and keys of a width, and measure their dot products."""
+    """Draw queries and keys of a given width, and measure their dot products."""
     query = mg.randn(PAIRS, width, generator=generator)
     key = mg.randn(PAIRS, width, generator=generator)
     dots = (query * key).sum(-1)  # (PAIRS,)

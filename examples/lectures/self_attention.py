@@ -1,11 +1,11 @@
-"""Self-attention by hand on "I like cats": from three word vectors to three new ones.
+"""Self-attention by hand on "I like cats": from three word vectors to three new vectors.
 
 softmax(Q Kᵀ / √d) V (Vaswani et al. 2017, equation 1), with d = 2.
 
-Where Q and K come from: the lectures' Q Kᵀ is known, to two digits. Its determinant is exactly 0, as required for a
-product of width 2, and so there are factors whose product is exact, not only rounded. Among these, only one pair (up to
-the order of its dimensions) has a single digit after the decimal point, no negative number, and none of 6 or more; we
-use it (tests search for it). V is our choice, and so are the matrices that produce Q, K and V.
+Q and K were derived as follows. Q Kᵀ is known from the lectures, to two digits. Its determinant is exactly 0, as
+required for a product of width 2, so there are factors whose product is exact, not just rounded. Only one pair of
+factors (up to the order of its dimensions) has a single digit after the decimal point and only numbers from 0 to below
+6, so we use this pair (tests search for it). We chose V and the matrices that produce Q, K and V.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..lesson.markdown import Fields, told
 
 WORDS = ("I", "like", "cats")
 SCALED = "Q Kᵀ / √2"
-FIGURES = ((2.7, 2.4, 3.49), (8.82, 6.51, 2.8), (1.38, 1.69, 4.78))  # the lectures' Q Kᵀ
+FIGURES = ((2.7, 2.4, 3.49), (8.82, 6.51, 2.8), (1.38, 1.69, 4.78))  # Q Kᵀ from the lectures
 # Each word has its own feature, and all words share one.
 EMBEDDINGS = ((1, 0, 0, 1), (0, 1, 0, 1), (0, 0, 1, 1))
 W_QUERY = ((0.6, 0.7), (0.0, 3.4), (1.2, 0.0), (0.7, 0.1))
@@ -32,7 +32,7 @@ W_VALUE = ((0.5, 1.0), (2.5, 0.0), (0.0, 3.0), (0.5, 1.0))
 
 
 def lesson() -> Lesson:
-    """Equation 1, one operation at a time, in float64: T = 3 words, width of an embedding D = 4, of a head d = 2."""
+    """Equation 1, one operation at a time in float64: T = 3 words, embedding width D = 4, head width d = 2."""
     x, w_query, w_key, w_value = (mg.tensor(table, dtype=mg.float64) for table in (EMBEDDINGS, W_QUERY, W_KEY, W_VALUE))
     query, key, value = x @ w_query, x @ w_key, x @ w_value  # (T, d)
     scores = query @ key.T  # (T, T)
@@ -71,7 +71,7 @@ def lesson() -> Lesson:
 
 
 def _looks(weights: Array) -> str:
-    """The word at which each word looks most, as text."""
+    """The word that each word looks at most, as text."""
     how = []
     for i, row in enumerate(weights):
         j = int(row.argmax())

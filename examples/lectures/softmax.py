@@ -1,7 +1,7 @@
 """Softmax and the scale of its logits: the row 0.116, 0.157, 0.158, 0.426, 0.142 and its sharper versions.
 
 The logits were computed from the row: the logarithms of its numbers, to two digits, minus the smallest. Adding a number
-to all logits does not change a softmax; except for such shifts, no other two-digit logits produce the row (tests
+to all logits does not change a softmax. Except for such shifts, no other two-digit logits produce this row (tests
 search for them).
 """
 
@@ -20,7 +20,7 @@ from ..lesson.markdown import Fields, told
 LOGITS = (0.0, 0.3, 0.31, 1.3, 0.2)
 TOP = LOGITS.index(max(LOGITS))
 FIGURES = (0.116, 0.157, 0.158, 0.426, 0.142)
-FACTORS = (1, 2, 4, 8)  # 8 is √64, the factor by which undivided scores of width 64 are larger
+FACTORS = (1, 2, 4, 8)  # 8 is √64, the factor by which unscaled scores of width 64 are larger
 PLACES = tuple(f"{i}" for i in range(1, 6))
 SCALES = 2.0 ** (np.arange(-24, 33) / 8)  # of the slider: temperatures from 8 down to 1/16
 ONE = 24  # the index of temperature 1
@@ -32,7 +32,7 @@ def row(factor: float = 1.0) -> Tensor:
 
 
 def jacobian(factor: float) -> Array:
-    """∂ pᵢ / ∂ zⱼ (5, 5) at z = factor · logits, from the engine: one backward pass per row."""
+    """∂ pᵢ / ∂ zⱼ (5, 5) at z = factor · logits, computed by the engine in one backward pass per row."""
     logits = (mg.tensor(LOGITS, dtype=mg.float64) * factor).requires_grad_()
     p = logits.softmax(-1)
     rows = [mg.autograd.grad(p[i], logits, retain_graph=True)[0].numpy() for i in range(len(LOGITS))]
@@ -40,7 +40,7 @@ def jacobian(factor: float) -> Array:
 
 
 def entropy(p: Tensor) -> float:
-    """-∑ p log₂ p, in bits: log₂ 5 = 2.32 for equal weights, 0 if one element has all the weight."""
+    """-∑ p log₂ p in bits: log₂ 5 = 2.32 for equal weights, and 0 if one element has all the weight."""
     return float(-(p * p.log2()).sum())
 
 

@@ -1,9 +1,8 @@
 """Where "they" attends in "My friends like tomatoes because they are tasty", in a trained translator.
 
-They could be the friends or the tomatoes. A translation into Italian must decide: the adjective agrees in gender and
-number with its noun. The lesson shows where the encoder looks from "they": weights show where a head looks, not what a
-model has understood (Jain and Wallace 2019, arXiv 1902.10186). Its understanding shows in the endings of its
-translations.
+They could be the friends or the tomatoes. A translation into Italian must decide, as the adjective agrees in gender and
+number with its noun. The lesson shows where the encoder looks from "they". Weights show where a head looks, not what a
+model has understood (Jain and Wallace 2019, arXiv 1902.10186), which shows in the endings of its translations.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ class Looked(NamedTuple):
     """A sentence in the encoder, by word."""
 
     words: list[str]  # of the source, including its end
-    target: list[str]  # the translation's words, including its end
+    target: list[str]  # the words of the translation, including its end
     self_attention: Array  # (layers, heads, S, S) by words; rows sum to 1
-    cross_attention: Array  # (layers, heads, T, S), likewise for the translation's words
+    cross_attention: Array  # (layers, heads, T, S), likewise for the words of the translation
     translation: str  # the text
     notes: list[str]  # the tokenizer's notes on the sentence
 
@@ -97,7 +96,7 @@ def lesson(run: Path) -> Lesson:
 
 
 def decided(computed: Looked, word: str = WORD) -> tuple[int, int]:
-    """The layer and head, from 0, in which a word's weights on the two rivals differ most."""
+    """The layer and head, from 0, in which the weights of a word on the two rivals differ most."""
     one, other = (computed.self_attention[..., place(computed.words, rival)] for rival in RIVALS)
     difference = np.abs(one - other)[:, :, place(computed.words, word)]
     layer, head = np.unravel_index(int(difference.argmax()), difference.shape)

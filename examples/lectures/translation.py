@@ -1,7 +1,7 @@
-"""Training and inference of "I love you very much → Ti amo molto", step by step, on a transformer trained right here.
+"""Training and inference for "I love you very much → Ti amo molto", step by step, with a transformer trained here.
 
 The model is from models/transformer.py (Vaswani et al. 2017), small enough to learn eight pairs in a second. Training
-reads the right words and predicts all next words in one pass (teacher forcing: Williams and Zipser 1989); inference
+reads the correct words and predicts all next words in one pass (teacher forcing: Williams and Zipser 1989). Inference
 reads the words that it has written itself, in one pass per word.
 """
 
@@ -40,15 +40,15 @@ PAIRS = {
     "I like cats very much": "Mi piacciono molto i gatti",
 }
 SEED, UPDATES, RATE = 0, 60, 5e-3
-LOOKS = (0, 5, 10, 15, 20, 30, 40, 60)  # the model is recorded after these numbers of updates
+LOOKS = (0, 5, 10, 15, 20, 30, 40, 60)  # numbers of updates after which the model is recorded
 NAMES = {PAD: "PAD", BOS: "SOS", EOS: "EOS"}
-MOST = 10  # tokens of a translation
+MOST = 10  # tokens in a translation
 
 
 class Look(NamedTuple):
     """The model after some updates."""
 
-    probabilities: Array  # of each word in the vocabulary at each position, after the right words (T, V)
+    probabilities: Array  # of each word in the vocabulary at each position, after the correct words (T, V)
     text: str  # its own output
 
 
@@ -63,7 +63,7 @@ class Trained(NamedTuple):
 
 
 class Written(NamedTuple):
-    """One step of inference: the tokens so far, and the probabilities of the next (V,)."""
+    """A step of inference: the tokens so far, and the probabilities of the next token (V,)."""
 
     tokens: list[int]
     probabilities: Array
@@ -84,7 +84,7 @@ def _ids(english: WordTokenizer, italian: WordTokenizer, sentence: str) -> tuple
 
 
 def train(updates: int = UPDATES) -> Trained:
-    """Learn PAIRS from scratch: with Adam, on one batch of all pairs, over and over."""
+    """Learn PAIRS from scratch with Adam, repeatedly on a single batch of all pairs."""
     mg.manual_seed(SEED)
     english, italian = WordTokenizer.train(PAIRS), WordTokenizer.train(PAIRS.values())
     config = Config(len(italian), 32, 2, 1, 64, dropout=0.0, positions=16, source_vocabulary=len(english))
@@ -107,7 +107,7 @@ def train(updates: int = UPDATES) -> Trained:
 
 
 def look(trained: Trained) -> Look:
-    """Record the model's predictions after the right words, and its own output."""
+    """Record the model's predictions after the correct words, and its own output."""
     steps = write(trained)
     text = " ".join(name(trained.italian, i) for i in (*steps[-1].tokens[1:], steps[-1].chosen))
     return Look(teacher_forced(trained).numpy(), text)
@@ -122,7 +122,7 @@ def teacher_forced(trained: Trained) -> Tensor:
 
 @mg.no_grad()
 def write(trained: Trained, sentence: str = SENTENCE) -> list[Written]:
-    """The steps of inference: the encoder once, then the decoder once per token, always the likeliest, until EOS."""
+    """The steps of inference: the encoder runs once, the decoder once per token (always the likeliest), until EOS."""
     model = trained.model
     memory, mask = model.encode(mg.tensor([[*trained.english.encode(sentence), EOS]]))
     output, steps = [BOS], list[Written]()
@@ -222,7 +222,7 @@ def _loss(trained: Trained) -> Fields:
 
 
 def _of_targets(probabilities: Array, target: Sequence[int]) -> Array:
-    """The probability of each position's target (T,)."""
+    """The probability of the target at each position (T,)."""
     return probabilities[np.arange(len(target) - 1), target[1:]]
 
 
@@ -258,7 +258,7 @@ def _inference(trained: Trained) -> Fields:
 
 
 def passes(trained: Trained, work: Callable[[Trained], object]) -> tuple[int, int]:
-    """How often the encoder and the decoder run: the calls of their first layers."""
+    """How often the encoder and the decoder run, counted by calls of their first layers."""
     calls: Counter[nn.Module] = Counter()
 
     def count(layer: nn.Module, *_: object) -> None:

@@ -1,1 +1,1 @@
-"""Shared by programs that explain: a lesson of text, numbers and pictures, as a page and as plain text."""
+"""Code shared by programs that explain: lessons with text, numbers and pictures, as pages and as plain text."""

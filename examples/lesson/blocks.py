@@ -1,4 +1,4 @@
-"""The blocks of a worked example: paragraphs, matrices, equations, charts; as a page, and as plain text.
+"""The blocks of a worked example: paragraphs, matrices, equations and charts, as a page and as plain text.
 
 An example builds a Lesson from numbers that minigrad computed. Text is plain, with `code` between back quotes. Text
 from users, such as the tokens of a sentence, is shown verbatim.
@@ -29,7 +29,7 @@ class Plain:
     """A block whose page needs its fields unchanged."""
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
+        """The data for assets/lecture.js."""
         return {"kind": type(self).__name__.lower(), **vars(self)}
 
 
@@ -42,7 +42,7 @@ class Text(Plain):
 
 @dataclass(frozen=True)
 class Mark:
-    """Where another matrix contains the source of a result's cell (i, j)."""
+    """Where another matrix contains the source for cell (i, j) of a result."""
 
     matrix: str
     part: Literal["row", "column", "cell"]  # its row i, its column j, or its cell (i, j)
@@ -57,10 +57,10 @@ class Matrix:
     rows: Sequence[str] = ()  # their names
     columns: Sequence[str] = ()  # their names
     digits: int = 2  # after the decimal point
-    shade: Shade = ""  # of cells by number: "weights" from 0 to 1, "signs" around 0
+    shade: Shade = ""  # of cells, by number: "weights" from 0 to 1, "signs" around 0
     how: Callable[[int, int], str] | None = None  # explains how cell (i, j) was computed
     marks: tuple[Mark, ...] = ()  # its sources
-    first: int | None = None  # columns before "…" and the last; None: all
+    first: int | None = None  # columns before "…" and the last column; None: all
     note: str = ""  # below the name, such as a shape
     key: str = ""  # its unique key in the lesson, for marks; the name if empty
     example: tuple[int, int] = (0, 0)  # the cell whose explanation is shown by default
@@ -72,7 +72,7 @@ class Matrix:
 
     @property
     def shown(self) -> list[int]:
-        """The columns that are shown."""
+        """The columns to show."""
         count = self.array.shape[1]
         if self.first is None or count <= self.first + 2:
             return list(range(count))
@@ -83,7 +83,7 @@ class Matrix:
         return [[number(row[j], self.digits) for j in self.shown] for row in self.array.tolist()]
 
     def told_example(self) -> str:
-        """The example's computation, after its name: "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82"."""
+        """The computation of the example after its name: "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82"."""
         if self.how is None:
             return ""
         sides = zip((self.rows, self.columns), self.array.shape, self.example, strict=True)
@@ -92,7 +92,7 @@ class Matrix:
         return f"{self.name}{where}: {self.how(*self.example)}"
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
+        """The data for assets/lecture.js."""
         array, how = self.array, self.how
         explained = how and [[how(i, j) for j in self.shown] for i in range(len(array))]
         return {
@@ -120,14 +120,14 @@ class Equation:
         self.parts = parts
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
+        """The data for assets/lecture.js."""
         parts = [part if isinstance(part, str) else part.data() for part in self.parts]
         return {"kind": "equation", "parts": parts}
 
 
 @dataclass(frozen=True)
 class Steps(Plain):
-    """A table of text: steps, their formulas or code, and the results."""
+    """A text table: steps, their formulas or code, and the results."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -137,19 +137,19 @@ class Steps(Plain):
 
 @dataclass(frozen=True)
 class Series:
-    """One line of a chart."""
+    """A line in a chart."""
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
     dashed: bool = False  # theory, rather than a measurement
-    like: str = ""  # a series whose colour it shares; it gets no label or numbers
-    joined: bool = True  # a line connects the points; otherwise each is a dot
+    like: str = ""  # a series whose colour it shares, without a label or numbers
+    joined: bool = True  # a line connects the points; otherwise each point is a dot
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart of lines. A logarithmic axis omits numbers without a logarithm."""
+    """A line chart. A logarithmic axis omits numbers without a logarithm."""
 
     title: str
     across: str
@@ -160,7 +160,7 @@ class Chart:
     digits: int | None = 3  # after the decimal point; None: three significant digits
 
     def colours(self) -> list[int]:
-        """The index of each series' colour. Raises ValueError if ``like`` names a missing series."""
+        """The colour index of each series. Raises ValueError if ``like`` names a missing series."""
         names = [series.name for series in self.series if not series.like]
         if unknown := [s.like for s in self.series if s.like and s.like not in names]:
             raise ValueError(f"the chart {self.title} has no series {unknown[0]!r}: it has {', '.join(names)}")
@@ -181,7 +181,7 @@ class Chart:
         return scientific(value) if self.digits is None else number(value, self.digits)
 
     def curves(self) -> list[Curve]:
-        """The series as they are drawn."""
+        """The series as drawn."""
         return [
             Curve(s.name, np.array(s.x, float), np.array(s.y, float), colour, s.dashed, not s.like, s.joined)
             for s, colour in zip(self.series, self.colours(), strict=True)
@@ -192,7 +192,7 @@ class Chart:
         return draw(self.title, self.across, self.up, self.curves(), (self.log_x, self.log_y), width)
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
+        """The data for assets/lecture.js."""
         return {
             "kind": "chart",
             "title": self.title,
@@ -216,7 +216,7 @@ class Line(Plain):
 
 @dataclass(frozen=True)
 class Choice(Plain):
-    """A choice of options, from a list or with a slider (``slider``); plain text shows only the option at ``start``."""
+    """A choice of options, from a list or with a slider (``slider``). Plain text shows only the option at ``start``."""
 
     label: str
     names: Sequence[str]
@@ -225,7 +225,7 @@ class Choice(Plain):
     slider: bool = False
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
+        """The data for assets/lecture.js."""
         return {**super().data(), "options": [option.data() for option in self.options]}
 
 
@@ -239,22 +239,22 @@ class Checked(Plain):
 
 @dataclass(frozen=True)
 class Positions:
-    """The page of ``positional_encoding`` within a lesson; in plain text, its table."""
+    """The page of ``positional_encoding`` within a lesson, or its table in plain text."""
 
     view: Any  # a PositionalEncoding
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js."""
+        """The data for assets/lecture.js."""
         return {"kind": "positional", "data": self.view.data()}
 
 
 @dataclass(frozen=True)
 class Picture:
-    """Numbers (rows, columns) as small squares, with a caption below."""
+    """Numbers (rows, columns) as small squares with a caption below."""
 
     values: Tensor | Array
     caption: str = ""
-    side: int | None = None  # of a square, in pixels; None: the same as in the other pictures
+    side: int | None = None  # of a square, in pixels; None: as in the other pictures
 
     @property
     def array(self) -> Array:
@@ -264,23 +264,23 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Small pictures in rows; plain text shows only the title."""
+    """Small pictures in rows. Plain text shows only the title."""
 
     title: str
     pictures: Sequence[Picture]
-    shade: Literal["ink", "signs"] = "ink"  # "ink": from 0 (paper) to ink; "signs": one colour above 0, another below
+    shade: Literal["ink", "signs"] = "ink"  # "ink": from 0 (paper) to ink; "signs": one colour above 0, another below 0
     across: int | None = None  # pictures per row; None: as many as fit
-    side: int = 8  # of a number's square, in pixels
+    side: int = 8  # of the square for a number, in pixels
 
     def data(self) -> dict[str, Any]:
-        """For assets/lecture.js. The largest number in all pictures has the full colour."""
+        """The data for assets/lecture.js. The largest number in all pictures has the full colour."""
         arrays = [one.array for one in self.pictures]
         most = max(float(np.abs(array[np.isfinite(array)]).max(initial=0)) for array in arrays)
         pictures = [
             {
                 "caption": one.caption,
                 "columns": array.shape[1],
-                "values": [float(f"{value:.4g}") for value in array.ravel().tolist()],  # the digits that a page shows
+                "values": [float(f"{value:.4g}") for value in array.ravel().tolist()],  # the digits shown on a page
                 "most": most,
                 "side": one.side or self.side,
             }
@@ -292,29 +292,29 @@ class Pictures:
 
 @dataclass(frozen=True)
 class Dense:
-    """A layer that a page evaluates: f(W x + b) with weight (out, in) and bias (out,); f by name, or none."""
+    """A layer evaluated by a page: f(W x + b) with weight (out, in), bias (out,), and f by name or none."""
 
     weight: Array
     bias: Array
     after: Literal["", "tanh", "sigmoid"] = ""
 
     def data(self) -> dict[str, str]:
-        """For assets/plane.js."""
+        """The data for assets/plane.js."""
         return {"weight": coded(self.weight, "<f4"), "bias": coded(self.bias, "<f4"), "after": self.after}
 
 
 @dataclass(frozen=True)
 class Plane:
-    """Points with labels, each a small picture; the page decodes the point under the pointer."""
+    """Points with labels, each with a small picture. The page decodes the point under the pointer."""
 
     title: str
     points: Array  # (N, 2)
-    labels: Sequence[str]  # of each
+    labels: Sequence[str]  # of each point
     pictures: Array  # (N, height, width), from 0 for paper to 1 for ink
     network: Sequence[Dense]  # maps the two coordinates of a point to height × width numbers from 0 to 1
 
     def data(self) -> dict[str, Any]:
-        """For assets/plane.js."""
+        """The data for assets/plane.js."""
         return {
             "kind": "plane",
             "title": self.title,
@@ -339,7 +339,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Lesson(View):
-    """A worked example, which displays itself in notebooks. ``picture`` represents it in documents."""
+    """A worked example that displays itself in notebooks. ``picture`` represents it in documents."""
 
     name: str
     title: str
@@ -383,7 +383,7 @@ def two_dimensions(values: Tensor | Array, name: str) -> Array:
 
 
 class Number(float):
-    """A number in the format of books: 1.20 (the default), −0.50, −∞, 15 %; a zero has no sign. A "(" before the format
+    """A number as printed in books: 1.20 (the default), −0.50, −∞, 15 %. Zeros have no sign. A "(" before the format
     encloses negative numbers in brackets, for sums and products."""
 
     def __format__(self, form: str) -> str:
@@ -396,7 +396,7 @@ class Number(float):
 
 
 def number(value: SupportsFloat, digits: int = 2) -> str:
-    """A number in the format of books."""
+    """A number as printed in books."""
     return f"{Number(value):.{digits}f}"
 
 
@@ -412,20 +412,20 @@ def scientific(value: float) -> str:
 
 
 def term(value: SupportsFloat, digits: int = 2) -> str:
-    """A number inside a sum or a product: negative numbers are in brackets."""
+    """A number in a sum or a product, with brackets if negative."""
     return f"{Number(value):(.{digits}f}"
 
 
 def cellwise(form: str, *values: Tensor | Array) -> Callable[[int, int], str]:
-    """Explains cell (i, j) with a format, and the matrices that provide its numbers: "{} − {:(.1f} = {}". A matrix with
-    one row or column is broadcast."""
+    """Explain cell (i, j) with a format and the matrices that provide its numbers: "{} − {:(.1f} = {}". Matrices with
+    one row or column are broadcast."""
     tables = np.broadcast_arrays(*(value.numpy() if isinstance(value, Tensor) else value for value in values))
     return lambda i, j: form.format(*(Number(table[i, j]) for table in tables))
 
 
 def product(left: Array, right: Array, digits: tuple[int, int] = (1, 1), result: int = 2) -> Callable[[int, int], str]:
-    """Explains cell (i, j) of ``left @ right``: 1.3 × 0.6 + 0.8 × 2.4 = 2.70. ``digits`` are the digits of left and
-    right, ``result`` the digits of the product."""
+    """Explain cell (i, j) of ``left @ right``: 1.3 × 0.6 + 0.8 × 2.4 = 2.70. ``digits`` are the digits of left and
+    right, and ``result`` those of the product."""
     first, second = digits
 
     def how(i: int, j: int) -> str:
@@ -439,7 +439,7 @@ def product(left: Array, right: Array, digits: tuple[int, int] = (1, 1), result:
 
 
 def times(left: Matrix, right: Matrix, name: str, digits: int = 2, **more: Any) -> Equation:
-    """left × right = their product, whose cells have explanations. ``more`` are that matrix's other fields."""
+    """left × right = their product, whose cells have explanations. ``more`` are other fields of that matrix."""
     how = product(left.array, right.array, (left.digits, right.digits), digits)
     marks = (Mark(left.key or left.name, "row"), Mark(right.key or right.name, "column"))
     values = left.array @ right.array
@@ -448,7 +448,7 @@ def times(left: Matrix, right: Matrix, name: str, digits: int = 2, **more: Any) 
 
 
 def softmax_told(scores: Array, digits: int = 2, result: int = 2) -> Callable[[int, int], str]:
-    """Explains cell (i, j) of a softmax over each row."""
+    """Explain cell (i, j) of a softmax over each row."""
 
     def how(i: int, j: int) -> str:
         row = np.exp(scores[i].astype(np.float64))

@@ -1,4 +1,4 @@
-"""A lesson's text in Markdown, in a file next to the program that computes its numbers.
+"""The text of a lesson in Markdown, in a file next to the program that computes its numbers.
 
     # The title
 
@@ -16,8 +16,8 @@
 
     - {positive}: the sum is positive
 
-A field in braces is a constant of the program, or a computed value. A field that is a whole paragraph inserts blocks:
-one, several, or none. Before a claim, it states whether it is true. A section with a field that is None is omitted.
+A field in braces is a constant of the program, or a computed value. A field that makes up a whole paragraph inserts any
+number of blocks. A field before a claim states whether it is true. Sections with a field that is None are omitted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Fields = dict[str, Any]
 
 
 class _Books(Formatter):
-    """``str.format`` with numbers in the format of books."""
+    """``str.format`` with numbers as printed in books."""
 
     def format_field(self, value: Any, spec: str) -> str:
         is_float = isinstance(value, SupportsFloat) and not isinstance(value, Integral)
@@ -44,8 +44,8 @@ class _Books(Formatter):
 
 
 def told(program: Fields, *, name: str = "", picture: Chart | None = None, **fields: Any) -> Lesson:
-    """The lesson whose text is next to a program, in a file with the same name and the suffix .md; ``program`` is its
-    ``globals()``. By default, the lesson's name is the file's. Raises KeyError for a field that is missing here,
+    """The lesson whose text is next to a program, in a file with the same name and the extension .md. ``program`` is
+    its ``globals()``. By default, the lesson is named after the file. Raises KeyError for a field that is missing here,
     ValueError for a field that is missing in the text."""
     head = _text(program)[0]
     previous = _names(head)
@@ -55,7 +55,7 @@ def told(program: Fields, *, name: str = "", picture: Chart | None = None, **fie
 
 
 def sections(program: Fields, previous: frozenset[str] = frozenset(), /, **fields: Any) -> list[Section]:
-    """The sections of the text next to a program. Arguments and errors as for ``told``; the ``previous`` fields before
+    """The sections of the text next to a program. For arguments and errors see ``told``. The ``previous`` fields before
     them may be missing here."""
     values, output = ChainMap(fields, program), []
     for text in _text(program)[1:]:

@@ -11,7 +11,7 @@ from minigrad_models.viz.texts import label
 from . import blocks
 
 WIDE = 100  # columns of text
-POSITIONS = 8  # of a positional encoding; also the number of dimensions
+POSITIONS = 8  # of a positional encoding, and the number of dimensions
 
 
 def plain(lesson: blocks.Lesson) -> str:
@@ -63,7 +63,7 @@ def _name(text: str) -> str:
 
 
 def width(text: str) -> int:
-    """The number of terminal columns that a text takes."""
+    """The number of terminal columns that some text occupies."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
@@ -73,7 +73,7 @@ def _pad(text: str, size: int, right: bool = False) -> str:
 
 
 def _matrix(matrix: blocks.Matrix) -> list[str]:
-    """The name, then the numbers between brackets: lines of equal width."""
+    """The name, then the numbers between brackets, as lines of equal width."""
     cells = matrix.cells()
     columns = [_name(matrix.columns[j]) for j in matrix.shown] if matrix.columns else [""] * len(cells[0])
     if len(columns) < matrix.array.shape[1]:
@@ -92,20 +92,20 @@ def _matrix(matrix: blocks.Matrix) -> list[str]:
 
 
 def _told(lines: Sequence[str], parts: Sequence[blocks.Matrix | str]) -> str:
-    """Lines, followed by each matrix's example."""
+    """Lines, followed by the example of each matrix."""
     examples = [part.told_example() for part in parts if isinstance(part, blocks.Matrix)]
     return "\n".join([*(line.rstrip() for line in lines), *(_paragraph(text) for text in examples if text)])
 
 
 def _equation(equation: blocks.Equation) -> str:
-    """The parts next to each other if they fit, else one below another."""
+    """The parts next to each other if they fit, otherwise below each other."""
     parts = [[part] if isinstance(part, str) else _matrix(part) for part in equation.parts]
     if sum(width(part[0]) + 2 for part in parts) - 2 > WIDE:
         return _told([line for part in parts for line in part], equation.parts)
     high = max(map(len, parts))
     lines = [""] * high
     for part in parts:
-        # Names are at the top; signs are in the middle of the numbers.
+        # Names are at the top, and signs in the middle of the numbers.
         block = [" "] * (high // 2) + part if len(part) == 1 else part
         wide = max(map(width, block))
         block = [_pad(line, wide) for line in block + [""] * (high - len(block))]
@@ -131,7 +131,7 @@ def _line(line: blocks.Line) -> str:
 
 
 def _positions(block: blocks.Positions) -> str:
-    """The first of the encoding's numbers."""
+    """The first numbers of the encoding."""
     view, (length, dimensions) = block.view, block.view.values.shape
     few = min(POSITIONS, length)
     rows = [f"{i} {view.tokens[i]}" if view.tokens else str(i) for i in range(few)]

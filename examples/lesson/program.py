@@ -1,4 +1,4 @@
-"""Shared by the command lines of lessons: options, printing and saving, and one-line errors."""
+"""Code shared by the command lines of lessons: options, printing and saving, and one-line errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ run = partial(run_program, less_memory="training")
 
 
 def parser(name: str, about: str, seeded: bool = True) -> Parser:
-    """The options of every lesson. ``name`` is the module's: "examples.digits"."""
+    """The options of every lesson. ``name`` is the module name: "examples.digits"."""
     p = Parser(prog=f"python -m {name}", description=about)
     page = "also save the page, as DIR/NAME.html (and a picture, if there is one, as DIR/NAME.svg)"
     p.add_argument("--save", type=Path, metavar="DIR", help=page)
@@ -30,7 +30,7 @@ def parser(name: str, about: str, seeded: bool = True) -> Parser:
 
 
 def main(p: argparse.ArgumentParser, lesson: Callable[[Options], Lesson], argv: list[str] | None = None) -> int:
-    """Run the command line of a lesson; returns the exit status: also 1 if a claim of the lesson does not hold."""
+    """Run the command line of a lesson. Returns the exit status, which is 1 even if only a claim does not hold."""
     options = p.parse_args(argv)
 
     def shown() -> int:
@@ -41,13 +41,13 @@ def main(p: argparse.ArgumentParser, lesson: Callable[[Options], Lesson], argv: 
 
 
 def make_folder(path: Path | None) -> None:
-    """Make the folder for pages, if requested, before the lesson starts its work. Raises OSError."""
+    """Create the folder for pages, if requested, before the lesson starts its work. Raises OSError."""
     if path is not None:
         path.mkdir(parents=True, exist_ok=True)
 
 
 def show(lesson: Lesson, folder: Path | None) -> int:
-    """Print a lesson, and save its page and its picture. Returns the exit status. Raises OSError."""
+    """Print a lesson, and save its page and picture. Returns the exit status. Raises OSError."""
     print(plain(lesson))
     if folder is not None:
         print(f"wrote {lesson.save(folder / f'{lesson.name}.html')}", file=sys.stderr)

@@ -1,1 +1,1 @@
-"""Notebooks to read and to run: from a neuron to a translator. ``execute`` runs them and stores their outputs."""
+"""Notebooks to read and run: from a neuron to a translator. ``execute`` runs them and stores their outputs."""

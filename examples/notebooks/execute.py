@@ -1,9 +1,9 @@
-"""Runs the notebooks of this folder, and stores their outputs as drawings, for pages that cannot run anything.
+"""Runs the notebooks in this folder, and stores their outputs as drawings for pages that cannot run anything.
 
     python -m examples.notebooks.execute [NAME ...]
 
-In JupyterLab, a picture is an interactive page. Stored pages would take megabytes, and GitHub does not show them. So
-only the drawing remains, as SVG, and as PNG for JupyterLab, which does not show SVGs in untrusted notebooks. Pages and
+In JupyterLab, pictures are interactive pages. Stored pages would take megabytes, and GitHub does not show them, so only
+drawings are stored: as SVG, and as PNG for JupyterLab, which does not show SVGs in untrusted notebooks. Pages and
 widgets are removed.
 """
 
@@ -24,11 +24,11 @@ FOLDER = Path(__file__).parent
 SECONDS = 300  # time limit per cell
 COLOURS = 48
 PICTURES = ("image/svg+xml", "image/png")
-STORED = (*PICTURES, "text/html", "text/latex", "text/markdown", "text/plain")  # html: tables have no picture
+STORED = (*PICTURES, "text/html", "text/latex", "text/markdown", "text/plain")  # HTML, as tables have no picture
 
 
 def notebooks(names: list[str]) -> list[Path]:
-    """The notebooks with these names, or all. Raises FileNotFoundError for an unknown name."""
+    """The notebooks with these names, or all notebooks. Raises FileNotFoundError for an unknown name."""
     every = {path.stem: path for path in sorted(FOLDER.glob("*.ipynb"))}
     stems = {Path(name).stem: name for name in names} or every
     if unknown := [str(name) for stem, name in stems.items() if stem not in every]:
@@ -46,7 +46,7 @@ def executed(path: Path) -> Any:
 
 
 def stored(notebook: Any) -> Any:
-    """A notebook with the outputs that every page shows, and without the time and place of its run."""
+    """A notebook with the outputs that every page shows, without the time and place of its run."""
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
@@ -59,7 +59,7 @@ def stored(notebook: Any) -> Any:
 
 
 def _stored(output: Any) -> Any:
-    """An output in its stored form; None if it is dropped: text on stderr, and progress bars."""
+    """An output in its stored form; None for text on stderr and progress bars, which are dropped."""
     if output.output_type == "stream":
         return None if output.name == "stderr" else output
     if output.output_type not in ("display_data", "execute_result"):
@@ -75,7 +75,7 @@ def _stored(output: Any) -> Any:
 
 
 def small(svg: str) -> bytes:
-    """A drawing as a PNG with few colours, and so few bytes. Raises ImportError if Pillow is missing."""
+    """A drawing as a PNG with few colours, and therefore few bytes. Raises ImportError if Pillow is missing."""
     image, file = library("PIL.Image", "Pillow makes the stored pictures small", "pillow"), io.BytesIO()
     image.open(io.BytesIO(png(svg, scale=1.0))).convert("RGB").quantize(COLOURS).save(file, "PNG", optimize=True)
     return file.getvalue()

@@ -1,4 +1,4 @@
-"""The profiler: ``profile`` records every op, module and step while it is on, under PyTorch's names."""
+"""The profiler: while it is on, ``profile`` records every op, module and step under PyTorch's names."""
 
 from .profiler import (
     DeviceType,
@@ -16,5 +16,5 @@ __all__ += ["schedule", "supported_activities", "tensorboard_trace_handler"]
 
 
 def kineto_available() -> bool:
-    """False: PyTorch's library of that name is not used."""
+    """Always False, as PyTorch's Kineto library is not used."""
     return False

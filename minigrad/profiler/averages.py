@@ -1,6 +1,6 @@
-"""Sums of a profile's events: by name, in PyTorch's ``EventList`` and ``FunctionEventAvg``; and by module, where each
-nanosecond counts in one row, as forward or backward (or neither, for the optimiser and data loading).
-Exports for other programs: stacks, and a trace in Chromium's format with PyTorch's names."""
+"""Sums of a profile's events: by name, in PyTorch's ``EventList`` and ``FunctionEventAvg``, or by module. By module,
+each nanosecond counts in one row, as forward or backward (or neither, for the optimiser and data loading). Events are
+exported as stacks, or as a trace in Chromium's format with PyTorch's names."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _STACK_METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_ti
 
 
 def write_chrome_trace(path: str | PathLike[str], recorder: Recorder, metadata: dict[str, Any] | None = None) -> None:
-    """``profile.export_chrome_trace``, with additional metadata."""
+    """Write a Chrome trace like ``profile.export_chrome_trace``, with additional metadata."""
     content = {
         "schemaVersion": 1,
         "displayTimeUnit": "ms",
-        "baseTimeNanoseconds": time.time_ns() - perf_counter_ns(),  # the time of timestamp 0
+        "baseTimeNanoseconds": time.time_ns() - perf_counter_ns(),  # the time at timestamp 0
         "record_shapes": int("shapes" in recorder.parts),
         "profile_memory": int("memory" in recorder.parts),
         "with_stack": int("stack" in recorder.parts),
@@ -75,7 +75,7 @@ def _trace_events(recorder: Recorder) -> Iterator[dict[str, Any]]:
         when = {"pid": pid, "tid": event.thread, "ts": event.start / 1000, "dur": event.duration / 1000}
         yield {"ph": "X", "cat": CATEGORIES[event.kind], "name": event.name, **when, "args": args}
         if event.kind == NODE and event.forward is not None:
-            both = {"cat": "fwdbwd", "name": "fwdbwd", "id": event.id, "pid": pid}  # an arrow from the forward op
+            both = {"cat": "fwdbwd", "name": "fwdbwd", "id": event.id, "pid": pid}  # draws an arrow from the forward op
             yield {"ph": "s", **both, "tid": event.forward.thread, "ts": event.forward.start / 1000}
             yield {"ph": "f", "bp": "e", **both, "tid": event.thread, "ts": event.start / 1000}
 
@@ -88,7 +88,7 @@ _ROW_KEYS = ("total", "self_total", "forward", "backward", "self_forward", "self
 
 @dataclass(eq=False, repr=False)
 class FunctionEventAvg:
-    """Events of one name, added up: times in µs, with and without nested events, and sums."""
+    """The sum of all events with one name: times in µs, with and without nested events, and other totals."""
 
     key: str  # their name
     count: int = 0
@@ -98,9 +98,9 @@ class FunctionEventAvg:
     self_cpu_memory_usage: int = 0
     bytes: int = 0
     flops: int = 0
-    input_shapes: Any = ""  # the first event's, if they were recorded
-    stack: list[str] = field(default_factory=list)  # also the first event's
-    phase: str = ""  # the first event's: "forward", "backward" or "other"
+    input_shapes: Any = ""  # those of the first event, if recorded
+    stack: list[str] = field(default_factory=list)  # that of the first event
+    phase: str = ""  # that of the first event: "forward", "backward" or "other"
 
     def add(self, event: Event) -> None:
         if not self.count:
@@ -111,7 +111,7 @@ class FunctionEventAvg:
             self.cpu_memory_usage += event.cpu_memory_usage
 
     def add_own(self, event: Any) -> None:
-        """Add an event without its nested events."""
+        """Add an event, excluding its nested events."""
         for name in ("count", "bytes", "flops", "self_cpu_time_total", "self_cpu_memory_usage"):
             setattr(self, name, getattr(self, name) + getattr(event, name))
 
@@ -135,14 +135,14 @@ class FunctionEventAvg:
 
 
 def attribute(name: str) -> str:
-    """The name here for one of PyTorch's attributes: a device's times are the program's, which has waited for it."""
+    """This class's name for a PyTorch attribute. Device times are CPU times, as the CPU waits for the device."""
     device = next((device for device in _DEVICES if device in name), "")
     return name.replace(f"self_{device}", "self_cpu_").replace(device, "cpu_") if device else name
 
 
 class EventList(list[Any]):
-    """A list of events (``profile.events()``) or of their averages (``profile.key_averages()``), from a recorder.
-    ``columns`` lists the table's optional columns: "memory", "shapes", "stack", "flops"."""
+    """A recorder's events (``profile.events()``) or their averages (``profile.key_averages()``). ``columns`` lists the
+    table's optional columns: "memory", "shapes", "stack", "flops"."""
 
     def __init__(self, events: Iterable[Any] = (), columns: Iterable[str] = (), recorder: Any = None) -> None:
         super().__init__(events)
@@ -153,7 +153,7 @@ class EventList(list[Any]):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The time of all events in µs; nested events count once."""
+        """The total time of all events in µs. Nested events count once."""
         return sum(event.self_cpu_time_total for event in self)
 
     total = self_cpu_time_total
@@ -161,8 +161,8 @@ class EventList(list[Any]):
     def key_averages(
         self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Sums by name, or by class for modules; optionally also by argument shapes, or by that many stack lines,
-        innermost first. minigrad's ops have no overloads."""
+        """Sum events by name, or by class for modules. Events can also be grouped by argument shapes, or by the
+        innermost ``group_by_stack_n`` stack lines. minigrad's ops have no overloads."""
         groups: dict[Any, FunctionEventAvg] = {}
         for event in self:
             shapes = str(event.input_shapes) if group_by_input_shapes else ""
@@ -176,7 +176,7 @@ class EventList(list[Any]):
         return EventList(groups.values(), columns, self.recorder)
 
     def total_average(self) -> FunctionEventAvg:
-        """The sum of all events: its ``self_cpu_time_total`` is the time of the profile's events, in µs."""
+        """The sum of all events. Its ``self_cpu_time_total`` is the total time of the profile's events in µs."""
         total = FunctionEventAvg("Total")
         for event in self:
             total.add_own(event)
@@ -195,12 +195,12 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a table of text, with ``header`` above it. Raises ValueError: an unknown argument.
+        """The events as a text table, with ``header`` above it. Raises ValueError for an unknown argument.
 
         Args:
-            sort_by: one of ``SORT_KEYS``, largest first; None keeps the order.
-            row_limit: the maximum number of rows; -1 for all. max_..._column_width: truncate longer texts unless None.
-            top_level_events_only: only events that are not nested in another.
+            sort_by: one of ``SORT_KEYS``, largest first. None keeps the order.
+            row_limit: the maximum number of rows; -1 for all. max_..._column_width: truncate longer text unless None.
+            top_level_events_only: show only events that are not nested in another event.
             time_unit: "s", "ms" or "us"; None chooses by magnitude.
         """
         rows = [e for e in self if not (top_level_events_only and getattr(e, "cpu_parent", None))]
@@ -229,11 +229,11 @@ class EventList(list[Any]):
             yield "Source Location", lambda e: cut(" < ".join(e.stack), source)
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
-        """``profile.export_chrome_trace``."""
+        """Write a Chrome trace; see ``profile.export_chrome_trace``."""
         write_chrome_trace(path, self.recorder)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
-        """``profile.export_stacks``: a line for each stack, outermost call first, with its time in whole µs."""
+        """Write each stack, outermost call first, with its time in whole µs; see ``profile.export_stacks``."""
         if metric not in _STACK_METRICS:
             raise ValueError(f"metric must be one of {', '.join(_STACK_METRICS)}, not {metric!r}")
         times: Counter[str] = Counter()
@@ -249,7 +249,7 @@ class EventList(list[Any]):
 
 @dataclass
 class Row:
-    """A module. Times are in µs; "self" excludes its submodules."""
+    """The row of a module. Times are in µs; "self" times exclude its submodules."""
 
     key: str  # its path, or a name in brackets for events outside modules
     calls: int = 0  # in the forward pass
@@ -260,10 +260,10 @@ class Row:
     total: float = 0.0  # includes events outside forward and backward
     self_total: float = 0.0
     bytes: int = 0  # of results, and of gradients in the backward pass
-    memory: int = 0  # growth of the memory in use in the forward pass, if recorded
+    memory: int = 0  # growth of memory use in the forward pass, if recorded
 
     def add(self, event: Event, itself: bool = True) -> None:
-        """Add an event of this module or a submodule, without its nested events."""
+        """Add an event of this module or a submodule, excluding its nested events."""
         time = event.self_cpu_time_total
         for name in ("total", event.phase) if event.phase in ("forward", "backward") else ("total",):
             for column in (name, f"self_{name}") if itself else (name,):
@@ -273,7 +273,7 @@ class Row:
 
 
 class Breakdown(list[Row]):
-    """The rows of ``profile.by_module()``; the profile ran for ``profiled`` µs. ``memory`` adds a memory column."""
+    """The rows of ``profile.by_module()``. The profile ran for ``profiled`` µs. ``memory`` adds a column."""
 
     def __init__(self, rows: Iterable[Row], profiled: float, memory: bool) -> None:
         super().__init__(rows)
@@ -284,14 +284,14 @@ class Breakdown(list[Row]):
 
     @property
     def self_cpu_time_total(self) -> float:
-        """The time of all events in µs."""
+        """The total time of all events in µs."""
         return sum(row.self_total for row in self)
 
     def table(
         self, sort_by: str | None = None, row_limit: int = -1, header: str | None = None, time_unit: str | None = None
     ) -> str:
-        """The rows as a table of text; see ``EventList.table``. ``sort_by`` is a column of ``Row``, largest first;
-        None keeps modules in tree order."""
+        """The rows as a text table; see ``EventList.table``. ``sort_by`` is a column of ``Row``, largest first. None
+        keeps modules in tree order."""
         whole, on = (format_time(us, time_unit) for us in (self.self_cpu_time_total, self.profiled))
         foot = f"Time of all events: {whole} of the {on} that the profile was on"
         return format_rows(self._columns(time_unit), self, sort_by, _ROW_KEYS, row_limit, foot, header)
@@ -315,7 +315,7 @@ class Breakdown(list[Row]):
 
 
 def by_module(events: Iterable[Event], depth: int | None) -> list[Row]:
-    """One row per called module, parents first, and per other kind of event. ``depth``: see ``profile.by_module``."""
+    """Rows of called modules, parents first, and of other kinds of events. For ``depth`` see ``profile.by_module``."""
     rows: dict[str, Row] = {}
     with_events: set[str] = set()
     for event in events:

@@ -1,4 +1,4 @@
-"""``profile`` and its helpers: schedules, labels for parts of the program, and handlers for finished traces."""
+"""``profile`` and its helpers: schedules, labels for parts of a program, and handlers for finished traces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .watch import USER, Event, Recorder, gpu_clock
 
 
 class ProfilerActivity(enum.Enum):
-    """The time to measure: the CPU's, or (``CUDA``) the GPU's, for which the profile then waits."""
+    """The time to measure: CPU time, or (``CUDA``) GPU time, in which case the profile waits for the GPU."""
 
     CPU = 0
     XPU = 1
@@ -33,14 +33,14 @@ class ProfilerActivity(enum.Enum):
 
 
 class DeviceType(enum.Enum):
-    """The device of an event."""
+    """The device that an event ran on."""
 
     CPU = 0
     CUDA = 1
 
 
 class ProfilerAction(enum.Enum):
-    """The action of a profile in one step of its schedule."""
+    """The action of a profile in a step of its schedule."""
 
     NONE = 0
     WARMUP = 1
@@ -55,14 +55,14 @@ _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Schedule:
-    """A function from a step's number to its action: skip ``wait`` steps, discard ``warmup`` steps, record ``active``
-    steps, and repeat.
+    """Return a function from a step number to an action: skip ``wait`` steps, discard ``warmup`` steps, record
+    ``active`` steps, and repeat.
 
     Args:
         wait, warmup, active: the numbers of steps. repeat: the number of rounds; 0 for no limit.
-        skip_first: steps before the first round. skip_first_wait: 1 leaves out the ``wait`` of the first round.
+        skip_first: steps before the first round. skip_first_wait: 1 leaves out the ``wait`` steps of the first round.
 
-    Raises ValueError: a negative number, or no active step.
+    Raises ValueError for a negative number, or if no step is active.
     """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise ValueError(
@@ -87,16 +87,16 @@ def schedule(
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """CPU, and CUDA if there is a GPU."""
+    """The supported activities: CPU, and CUDA if there is a GPU."""
     return {ProfilerActivity.CPU} | ({ProfilerActivity.CUDA} if cuda.is_available() else set())
 
 
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[profile], None]:
-    """For ``on_trace_ready``: write each trace to a separate file in a folder, created if necessary. File names
-    begin with ``worker_name``, by default the host's name and the process id. Raises RuntimeError if the folder cannot
-    be created."""
+    """A function for ``on_trace_ready`` that writes each trace to its own file in a folder, created if necessary. File
+    names begin with ``worker_name``, by default the host name and the process id. Raises RuntimeError if the folder
+    cannot be created."""
 
     def handler(finished: profile) -> None:
         try:
@@ -111,7 +111,7 @@ def tensorboard_trace_handler(
 
 
 class record_function(ContextDecorator):
-    """A label for a part of a program, as a ``with`` statement or a decorator. ``args`` is stored but not used."""
+    """A label for part of a program, as a ``with`` statement or a decorator. ``args`` is stored but not used."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args
@@ -129,7 +129,7 @@ class record_function(ContextDecorator):
 
 
 class profile:
-    """Records every op, backward node and module call, and the steps around them, while it is on.
+    """Records every op, backward node, module call and step while it is on.
 
         with profile() as p:
             loss = model(x).sum()
@@ -139,21 +139,21 @@ class profile:
         p.export_chrome_trace("trace.json")
 
     Args:
-        activities: CPU, CUDA or both; by default all available. With CUDA, the profile waits for the GPU at both ends
-            of every event; without it, times are those of the launches.
-        schedule: which steps to record; the program calls ``step()`` after each. By default all of them.
+        activities: CPU, CUDA or both; by default all that are available. With CUDA, the profile waits for the GPU at
+            the start and end of every event; without it, only the launches are timed.
+        schedule: which steps to record, all by default; the program calls ``step()`` after each step.
         on_trace_ready: called with the profile after each round of the schedule, and at the end.
         record_shapes: record the shapes of arguments.
-        profile_memory: record how much the memory in use grew in each event, including temporary arrays; with CUDA,
+        profile_memory: record how much memory use grew in each event, including temporary arrays. With CUDA, this is
             the memory allocated from CuPy's pool.
-        with_stack: record the lines of the program that called each op; a backward node has its forward op's lines.
-        with_flops: count multiplications and additions of matrix products, convolutions, attention, add and mul.
-        with_modules: record calls of modules (PyTorch's default is False).
+        with_stack: record the program lines that called each op; a backward node gets the lines of its forward op.
+        with_flops: count the multiplications and additions in matrix products, convolutions, attention, add and mul.
+        with_modules: record module calls (PyTorch's default is False).
         acc_events: keep the events of earlier rounds of the schedule.
-        use_cuda: PyTorch's older form of ``activities``. The other arguments are ignored.
+        use_cuda: PyTorch's older form of ``activities``. All other arguments are ignored.
 
-    Recording costs a few µs of Python per event, which count towards the surrounding event's self time. While no
-    profile is on, there is no overhead.
+    Recording costs a few µs of Python time per event, which counts towards the surrounding event's self time. There is
+    no overhead while no profile is on.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class profile:
         self.step_num = 0
         self.current_action: ProfilerAction | None = None  # None while the profile is off
         self._metadata: dict[str, Any] = {}
-        self._recorder: Recorder | None = None  # the active one
+        self._recorder: Recorder | None = None  # the active recorder
         self._done: Recorder | None = None
         self._step: record_function | None = None
         self._tracing = False  # whether this profile started tracemalloc
@@ -210,7 +210,7 @@ class profile:
         self._go_on_with(self.schedule(self.step_num))
 
     def stop(self) -> None:
-        """Stop, and call ``on_trace_ready`` if a round was active. Raises RuntimeError if the profile is off."""
+        """Stop; call ``on_trace_ready`` if a round was active. Raises RuntimeError if the profile is off."""
         if self.current_action is None:
             raise RuntimeError("this profile is not running: start() it, or use it in a with statement")
         self._go_on_with(None)
@@ -223,7 +223,7 @@ class profile:
         self._go_on_with(self.schedule(self.step_num))
 
     def _go_on_with(self, action: ProfilerAction | None) -> None:
-        """Change from the last step's action to ``action``; None ends the profile."""
+        """Switch from the last step's action to ``action``; None ends the profile."""
         if self._step is not None:
             self._step.__exit__()
             self._step = None
@@ -279,7 +279,7 @@ class profile:
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Events summed by name, and modules by class; see ``EventList.key_averages``."""
+        """Sum events by name, and modules by class; see ``EventList.key_averages``."""
         return self.events().key_averages(group_by_input_shape, group_by_stack_n)
 
     def total_average(self) -> FunctionEventAvg:
@@ -287,8 +287,8 @@ class profile:
         return self.events().total_average()
 
     def by_module(self, depth: int | None = None) -> Breakdown:
-        """Time and bytes of each module, forward and backward; self times of modules and of events outside them add up
-        to the total. ``depth``: how many levels below the outermost modules to show; None for all."""
+        """The time and bytes of each module, forward and backward. The self times of modules and of events outside them
+        add up to the total. ``depth``: how many levels to show below the outermost modules; None for all."""
         recorder = self._finished()
         return Breakdown(by_module(recorder.events, depth), recorder.lasted / 1000, self.profile_memory)
 
@@ -300,13 +300,13 @@ class profile:
         return self._done
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
-        """Write all events as a Chrome trace, which ui.perfetto.dev and chrome://tracing show as a timeline:
-        arrows lead from each op to its backward node. A path that ends in ".gz" is compressed. Raises OSError."""
+        """Write all events as a Chrome trace, which ui.perfetto.dev and chrome://tracing show as a timeline with arrows
+        from each op to its backward node. The file is compressed if its name ends in ".gz". Raises OSError."""
         write_chrome_trace(path, self._finished(), self._metadata)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
-        """Write self times in µs by stack, "outer;inner time", for flamegraph.pl; needs ``with_stack``. Raises OSError,
-        and ValueError if there are no stacks."""
+        """Write self times in µs by stack, as "outer;inner time", for flamegraph.pl; requires ``with_stack``. Raises
+        OSError, and ValueError if no stacks were recorded."""
         self.events().export_stacks(path, metric)
 
     def add_metadata(self, key: str, value: str) -> None:

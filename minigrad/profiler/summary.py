@@ -1,4 +1,4 @@
-"""``minigrad.summary``: a table of a model's modules, with the costs of a call."""
+"""``minigrad.summary``: a table of a model's modules and the costs of a call."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ Shape = tuple[int, ...]
 WIDE = 120  # characters, if there is no terminal
 _NARROWEST = 14  # the first column's minimum
 _EXACT = 10**9  # larger numbers are abbreviated
-_DROPPED = ("input", "class", "kept", "output")  # columns to leave out if the table is too wide
+_DROPPED = ("input", "class", "kept", "output")  # columns to drop if the table is too wide
 _GAP = 2
 
 
 @dataclass
 class Row:
-    """A module. Its numbers are from a call of the whole model, and include all its submodules."""
+    """The row of a module. Its numbers come from a call of the whole model, and include all submodules."""
 
     path: str  # its full name, "" for the model
     kind: str  # its class
     depth: int  # the number of modules around it
     calls: int | None = None  # how often it ran; None if the model was not called
-    inputs: tuple[Shape, ...] = ()  # the shapes of the tensors of its first call
+    inputs: tuple[Shape, ...] = ()  # shapes of the tensors in its first call
     outputs: tuple[Shape, ...] = ()
-    parameters: int = 0  # elements; shared ones count towards the first module
+    parameters: int = 0  # elements; shared parameters count towards the first module
     trainable: int = 0
-    shared: bool = False  # whether earlier modules had counted all its parameters
+    shared: bool = False  # whether earlier modules already counted all its parameters
     multiply_adds: int = 0  # in its matrix products; elementwise ops are not counted
-    kept: int = 0  # bytes that its ops save for the backward pass, without the model's parameters and inputs
+    kept: int = 0  # bytes that its ops save for the backward pass, excluding the model's parameters and inputs
     children: list[Row] = field(default_factory=list, repr=False)
 
     def all(self) -> Iterator[Row]:
-        """This row and all rows below it, parents first."""
+        """This row and all its descendants, parents first."""
         yield self
         for child in self.children:
             yield from child.all()
@@ -59,7 +59,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Total:
-    """Totals for the whole model: parameters, bytes, multiply-adds, and the bytes saved for the backward pass."""
+    """Totals for the whole model: parameters, bytes, multiply-adds, and bytes saved for the backward pass."""
 
     parameters: int
     trainable: int
@@ -71,7 +71,7 @@ class Total:
 
 
 def _lines(row: Row, depth: int | None, times: int = 1, name: str = "") -> Iterator[tuple[str, dict[str, str]]]:
-    """The name and column texts of each line: one row, or several equal ones as "0 … 11"."""
+    """The name and column texts of each line: a single row, or several equal rows as "0 … 11"."""
     parameters = f"{row.parameters:,}" if row.parameters else "--"
     if row.parameters and row.trainable < row.parameters:
         parameters += " partly frozen" if row.trainable else " frozen"
@@ -89,7 +89,7 @@ def _lines(row: Row, depth: int | None, times: int = 1, name: str = "") -> Itera
     yield "  " * row.depth + (name or row.path.rpartition(".")[2] or row.kind), texts
     if depth is not None and row.depth >= depth:
         return
-    # Adjacent rows that may share a line: numbered modules of the same structure, shapes and numbers.
+    # Adjacent rows that may share a line: numbered modules with the same structure, shapes and numbers.
     keys = {id(r): _structure(r) if r.path.rpartition(".")[2].isdigit() else id(r) for r in row.children}
     for rows in ([*group] for _, group in groupby(row.children, lambda r: keys[id(r)])):
         own = [child.path.rpartition(".")[2] for child in rows]
@@ -97,7 +97,7 @@ def _lines(row: Row, depth: int | None, times: int = 1, name: str = "") -> Itera
 
 
 def _mean(rows: list[Row]) -> Row:
-    """The first of several equal rows, with the mean of ``kept``: shared memory counts for the first one."""
+    """The first of several equal rows, with their mean ``kept``, as shared memory counts towards the first row."""
     children = [_mean(list(alike)) for alike in zip(*(row.children for row in rows), strict=True)]
     return replace(rows[0], kept=round(sum(row.kept for row in rows) / len(rows)), children=children)
 
@@ -123,22 +123,22 @@ def summary(
     depth: int | None = None,
     **kwargs: Any,
 ) -> Summary:
-    """A model's modules as a table: shapes, parameters, multiply-adds, and the memory that a backward pass needs.
+    """A table of a model's modules: shapes, parameters, multiply-adds, and the memory that a backward pass needs.
 
         print(minigrad.summary(model, x))
         minigrad.summary(model, input_size=(1, 3, 32, 32))
 
     The model is called once, with gradients, in its current mode, and its state is restored. Without inputs it is not
-    called, and the table has only parameters. The result prints itself; its numbers are in ``rows`` and ``total``.
+    called, and the table shows only parameters. The result prints itself; its numbers are in ``rows`` and ``total``.
 
     Args:
         inputs, kwargs: the arguments of the call. A single tuple of integers is a shape.
-        input_size: instead, a shape including the batch, or a list of shapes, to fill with random numbers, or with
-            zeros for an integer dtype.
-        dtypes: for ``input_size``: one for all shapes, or one for each; the default dtype if None.
-        depth: how many nested levels the table shows; all if None. Repeated modules are one row, "0 … 11".
+        input_size: instead of inputs, a shape including the batch, or a list of shapes. They are filled with random
+            numbers, or with zeros for an integer dtype.
+        dtypes: for ``input_size``: a dtype for all shapes, or one for each; None means the default dtype.
+        depth: how many nested levels the table shows; all if None. Repeated modules share one row, "0 … 11".
 
-    Raises TypeError: not a module, or inputs given in two ways. ValueError: an invalid shape, dtype or depth.
+    Raises TypeError for a wrong model, or inputs given twice; ValueError for a wrong shape, dtype or depth.
     """
     if not isinstance(model, Module):
         raise TypeError(f"summary takes a module (nn.Module), not {type(model).__name__}")
@@ -238,7 +238,7 @@ def _shapes_of(values: Iterable[Any]) -> tuple[Shape, ...]:
 
 
 class _Measured(Within):
-    """Fills in the rows of a model's modules while it runs."""
+    """Fills in the rows of a model's modules while the model runs."""
 
     def __init__(self, model: Module) -> None:
         super().__init__(ModuleNames(model))
@@ -316,6 +316,6 @@ def _size(tensor: Any) -> int:
 
 
 def _bytes(tensors: Iterable[Any]) -> int:
-    """The bytes of tensors, each counted once."""
+    """The total bytes of some tensors, each counted once."""
     by_id = {id(x): x for x in tensors if not is_lazy(x)}
     return sum(int(x.array.nbytes) for x in by_id.values())

@@ -1,4 +1,4 @@
-"""Text tables: columns as wide as their content, times and bytes in readable units."""
+"""Text tables with columns as wide as their content, and times and bytes in readable units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Columns = Iterable[tuple[str, Callable[[Any], str]]]  # each column's heading, a
 
 
 def format_time(us: float, unit: str | None = None) -> str:
-    """A time in µs as "1.500ms"; in ``unit`` ("s", "ms", "us") if given. Raises ValueError: any other unit."""
+    """Format a time in µs as "1.500ms", or in ``unit`` ("s", "ms", "us"). Raises ValueError for any other unit."""
     symbol = unit or ("s" if us >= 1e6 else "ms" if us >= 1e3 else "us")
     if symbol not in _UNITS:
         raise ValueError(f"time_unit must be 's', 'ms', 'us' or None, not {unit!r}")
@@ -22,18 +22,18 @@ def format_time(us: float, unit: str | None = None) -> str:
 
 
 def format_share(part: float, whole: float) -> str:
-    """A part as a percentage of the whole; "--" if the whole is 0."""
+    """Format a part as a percentage of the whole; "--" if the whole is 0."""
     return f"{100 * part / whole:.2f}%" if whole else "--"
 
 
 def format_bytes(count: float) -> str:
-    """A number of bytes as "1.50 KB" (1 KB is 1,024 bytes)."""
+    """Format a number of bytes as "1.50 KB" (1 KB is 1,024 bytes)."""
     size, unit = _scaled(count, 1024, _BINARY)
     return f"{size:.2f} {unit}" if unit != "B" else f"{int(count)} B"
 
 
 def format_count(count: float) -> str:
-    """A large number as "1.500 M"; "--" for zero."""
+    """Format a large number as "1.500 M"; "--" for zero."""
     size, unit = _scaled(count, 1000, _DECIMAL)
     return f"{size:.3f} {unit}".strip() if count else "--"
 
@@ -46,7 +46,7 @@ def _scaled(count: float, step: int, units: Sequence[str]) -> tuple[float, str]:
 
 
 def cut(text: str, width: int | None) -> str:
-    """A text truncated to ``width`` characters; None for any length."""
+    """Truncate text to ``width`` characters; None means no limit."""
     return text if width is None or len(text) <= width else f"{text[: max(0, width - 3)]}..."
 
 
@@ -59,7 +59,7 @@ def format_rows(
     foot: str,
     title: str | None,
 ) -> str:
-    """A table of the rows with the largest ``sort_by``, one of ``keys``; at most ``limit`` rows, -1 for all."""
+    """A table of the rows with the largest ``sort_by`` (one of ``keys``); at most ``limit`` rows, -1 for all."""
     if sort_by is not None and sort_by not in keys:
         raise ValueError(f"cannot sort the table by {sort_by!r}: sort_by must be one of {', '.join(keys)}")
     rows = rows if sort_by is None else sorted(rows, key=attrgetter(sort_by), reverse=True)
@@ -75,7 +75,7 @@ def format_table(
     title: str | None = None,
     left: int = 1,
 ) -> str:
-    """The rows under their headings, the first ``left`` columns left-aligned; ``title`` above, ``foot`` below."""
+    """The rows below their headings, with ``left`` left-aligned columns, ``title`` above and ``foot`` below."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
 
     def line(texts: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
-"""The events of a profile: an event's parent is the event that was open in its thread when it began. The recorder
-observes the ops, nodes and spans that the engine announces. An event's *self* time excludes its children; the self
-times of an event and all its descendants add up to its time."""
+"""The events of a profile. An event's parent is the event that was open in its thread when it began. The recorder
+observes the ops, nodes and spans that the engine announces. An event's *self* time excludes its children, so the self
+times of an event and all its descendants add up to its total time."""
 
 from __future__ import annotations
 
@@ -41,26 +41,26 @@ class TimeRange(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Event:
-    """A recorded call, with the names of PyTorch's ``FunctionEvent``. Times are in µs, durations in ns; self times
-    exclude the children."""
+    """A recorded call, with the attribute names of PyTorch's ``FunctionEvent``. Times are in µs and durations in ns;
+    self times exclude the children."""
 
     name: str  # of the call: "add", "AddBackward0", "Net.fc1", "Optimizer.step#Adam.step"
     kind: str  # OP, NODE (in backward), WALK (``backward`` itself), MODULE, USER (a label) or STEP (optimiser, loader)
     cpu_parent: Event | None  # the enclosing event
     op: Any = None  # the op; for a MODULE the name of its class
     forward: Event | None = None  # for a backward node, the event that recorded it
-    thread: int = 0  # the system's number of its thread
+    thread: int = 0  # the operating system's id of its thread
     cpu_children: list[Event] = field(default_factory=list)  # the events directly inside
     start: int = 0  # in ns of ``time.perf_counter_ns``
     end: int = 0
-    place: str = ""  # its module; for a backward node its forward's module
+    place: str = ""  # its module; for a backward node, that of its forward op
     phase: str = "forward"  # or "backward"; "other" for the optimiser and data loading
-    bytes: int = 0  # of results that are not views; for a backward node, of the gradients that it passes on
-    cpu_memory_usage: int = 0  # growth of the memory in use in bytes, if recorded
-    flops: int = 0  # multiplications and additions, if recorded, of the ops that ``flops.py`` supports
-    input_shapes: list[list[int]] = field(default_factory=list)  # of the arguments, [] for other values;
+    bytes: int = 0  # of results other than views; for a backward node, of the gradients that it passes on
+    cpu_memory_usage: int = 0  # growth of memory use in bytes, if recorded
+    flops: int = 0  # multiplications and additions of ops that ``flops.py`` supports, if recorded
+    input_shapes: list[list[int]] = field(default_factory=list)  # of the arguments, [] for non-tensors;
     # for a node, of the incoming gradients
-    stack: list[str] = field(default_factory=list)  # lines of the program, innermost first: "file(line): function"
+    stack: list[str] = field(default_factory=list)  # program lines, innermost first: "file(line): function"
     sequence_nr: int = -1  # shared by a forward op and its backward node, -1 for none
     id: int = 0
 
@@ -68,7 +68,7 @@ class Event:
     is_async = is_remote = False
 
     def __post_init__(self) -> None:
-        """Inherit place and phase from the parent, unless the kind determines them."""
+        """Inherit the place and phase from the parent, unless the kind determines them."""
         kind, forward, parent = self.kind, self.forward, self.cpu_parent
         if parent is not None:
             self.place, self.phase = parent.place, parent.phase
@@ -97,7 +97,7 @@ class Event:
         return TimeRange(self.start / 1000, self.end / 1000)
 
     def around(self) -> Iterator[Event]:
-        """The enclosing events, the innermost first."""
+        """The enclosing events, innermost first."""
         event = self.cpu_parent
         while event is not None:
             yield event
@@ -105,7 +105,7 @@ class Event:
 
     @property
     def is_outermost(self) -> bool:
-        """Whether it is an op or a backward node that no other called, so that results are counted only once."""
+        """Whether it is an op or backward node not called by another one, so that results are counted only once."""
         return self.kind in (OP, NODE) and (self.cpu_parent is None or self.cpu_parent.kind not in (OP, NODE))
 
     @property
@@ -135,26 +135,26 @@ _STEPS = {"step": "Optimizer.{method}#{name}", "data": "enumerate(DataLoader)#{n
 
 
 class _Thread(threading.local):
-    """The open events and spans of a thread, the outermost first."""
+    """The open events and spans of a thread, outermost first."""
 
     def __init__(self, stacks: list[list[Event]]) -> None:
         self.events: list[Event] = []
-        self.spans: list[tuple[Event | None, Any]] = []  # each with its event, if any, and a call's results
-        self.number = getattr(threading, "get_native_id", threading.get_ident)()  # WebAssembly has none
+        self.spans: list[tuple[Event | None, Any]] = []  # each with its event, if any, and the call's results
+        self.number = getattr(threading, "get_native_id", threading.get_ident)()  # missing in WebAssembly
         stacks.append(self.events)
 
 
 class Recorder(Observer):
-    """The events of a profile, from all threads; ``parts`` lists the data to record in addition to names and times."""
+    """Records a profile's events in all threads. ``parts`` lists the data to record in addition to names and times."""
 
     def __init__(self, clock: Callable[[], int], memory: Callable[[], int] | None, parts: Set[str]) -> None:
         self.clock, self.memory, self.parts = clock, memory, parts
         self.events: list[Event] = []  # in the order in which they began
-        self.over = False  # threads that have other observers may still send events
+        self.over = False  # threads with other observers may still send events
         self.lasted = 0  # duration in ns, set when the profile ends
         self._began = perf_counter_ns()
         self._recorded: WeakKeyDictionary[Node, Event] = WeakKeyDictionary()  # the event that recorded each node
-        self._arriving: dict[Any, list[list[int]]] = {}  # the shapes of the gradients of a node's results
+        self._arriving: dict[Any, list[list[int]]] = {}  # shapes of the gradients of a node's results
         self._names = ModuleNames()
         self._stacks: list[list[Event]] = []
         self._thread = _Thread(self._stacks)
@@ -175,9 +175,9 @@ class Recorder(Observer):
         return event
 
     def close(self, event: Event) -> None:
-        """End an event, and events inside it that are still open (such as an unfinished generator's)."""
+        """End an event, and any events inside it that are still open (such as events in an unfinished generator)."""
         end, stack = self.clock(), self._thread.events
-        if not event.end and event in stack:  # otherwise the profile has ended, or this is another thread
+        if not event.end and event in stack:  # otherwise, the profile has ended or this is another thread
             self._close_to(event, stack, end)
 
     def _close_to(self, last: Event | None, stack: list[Event], end: int) -> None:
@@ -192,7 +192,7 @@ class Recorder(Observer):
                 return
 
     def _close_innermost(self, kind: str, op: Any) -> Event | None:
-        """End this thread's innermost open event of a kind and op; None if there is none."""
+        """End this thread's innermost open event of a kind and op; None without such an event."""
         event = next((e for e in reversed(self._thread.events) if e.kind == kind and e.op is op), None)
         if event is not None:
             self.close(event)
@@ -213,7 +213,7 @@ class Recorder(Observer):
 
     def applied(self, op: Any, args: tuple[Any, ...], result: Any, node: Any) -> None:
         event = self._close_innermost(OP, op)
-        if event is None:  # the profile has begun meanwhile
+        if event is None:  # the profile has begun in the meantime
             return
         if node is not None:
             self._recorded[node], event.sequence_nr = event, node.order
@@ -282,7 +282,7 @@ def _is_view(array: Any, inputs: list[Any]) -> bool:
 
 
 def gpu_clock() -> int:
-    """The time in ns, once the GPU has finished its work."""
+    """The time in ns, read once the GPU has finished its work."""
     cuda.synchronize()
     return perf_counter_ns()
 
@@ -317,7 +317,7 @@ _active: Recorder | None = None
 
 
 def begin(recorder: Recorder) -> None:
-    """Let a recorder observe all threads. Raises RuntimeError if another one does."""
+    """Let a recorder observe all threads. Raises RuntimeError if another recorder does."""
     global _active
     if _active is not None:
         raise RuntimeError("a profile is already running: end it (leave its with block, or stop() it) first")

@@ -1,4 +1,4 @@
-"""Running a model to inspect it: its modules get names while it runs, and its state is restored afterwards."""
+"""Runs a model to inspect it: modules are named while it runs, and its state is restored afterwards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..utils._pytree import tree_leaves
 
 @contextmanager
 def untouched(model: Module | None) -> Iterator[None]:
-    """Restore random numbers, and a model's modes and buffers, at the end; lazy modules stay initialised."""
+    """Restore the random state, and a model's modes and buffers, on exit. Lazy modules stay initialised."""
     random = default_generator.get_state()
     modules = [] if model is None else list(model.modules())
     modes = [(module, module.training) for module in modules]
@@ -43,7 +43,7 @@ def untouched(model: Module | None) -> Iterator[None]:
 @contextmanager
 def around_calls(before: Callable[..., Any] | None, after: Callable[..., Any]) -> Iterator[None]:
     """Call ``before(module, args, kwargs)`` and ``after(module, args, kwargs, result)`` around each call of a module in
-    this thread, inside all hooks; like hooks, their results replace the arguments and the result."""
+    this thread, inside all hooks. As with hooks, their results replace the arguments and the result."""
     thread = threading.get_ident()
 
     def here(function: Callable[..., Any]) -> hooks.Hook:
@@ -58,21 +58,21 @@ def around_calls(before: Callable[..., Any] | None, after: Callable[..., Any]) -
 
 def memory_of(value: Any) -> list[Any]:
     """The arrays whose memory a value and its contents keep alive."""
-    arrays = (getattr(leaf, "array", leaf) for leaf in tree_leaves(value))  # a tensor's, or a Function's result
+    arrays = (getattr(leaf, "array", leaf) for leaf in tree_leaves(value))  # of a tensor, or a Function's result
     return [owner(array) for array in arrays if hasattr(array, "nbytes") and hasattr(array, "strides")]
 
 
 class ModuleNames:
-    """The paths of modules: "encoder.layers.0" in ``root``; without a root they begin with a class: "Net.encoder"."""
+    """The paths of modules: "encoder.layers.0" in ``root``. Without a root they begin with a class: "Net.encoder"."""
 
     def __init__(self, root: Module | None = None) -> None:
         self._paths: dict[int, str] = {}
-        self._roots: dict[str, Module] = {}  # keeps them alive: otherwise ids might be reused
+        self._roots: dict[str, Module] = {}  # kept alive, as otherwise ids might be reused
         if root is not None:
             self._enter(root, "")
 
     def path(self, module: Module, place: str) -> str:
-        """The path of a module called by the module at ``place`` ("" for none); if unregistered, named by its class."""
+        """The path of a module called from ``place`` ("" for none); an unregistered module is named by its class."""
         if id(module) not in self._paths:
             kind = f"{place}.{type(module).__name__}" if place else type(module).__name__
             root, count = kind, 2
@@ -82,14 +82,14 @@ class ModuleNames:
         return self._paths[id(module)]
 
     def _enter(self, module: Module, root: str) -> None:
-        """Name a new root and all modules below it that have no name yet."""
+        """Name a new root, and all modules below it that have no name yet."""
         self._roots[root] = module
         for name, inner in module.named_modules():
             self._paths.setdefault(id(inner), ".".join(filter(None, (root, name))))
 
 
 class Within(Observer):
-    """Tracks the paths of the running modules, and the running ops, the innermost last."""
+    """Tracks the paths of running modules, and the running ops, innermost last."""
 
     def __init__(self, names: ModuleNames) -> None:
         self.names, self.within = names, [""]  # an entry for each open span
@@ -100,7 +100,7 @@ class Within(Observer):
         self.within.append(self.names.path(subject, around) if kind == "module" else around)
 
     def left(self) -> None:
-        if len(self.within) > 1:  # otherwise it began before this observer
+        if len(self.within) > 1:  # otherwise, it began before this observer
             self.within.pop()
 
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:

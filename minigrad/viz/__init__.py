@@ -1,23 +1,23 @@
-"""Pictures of graphs, gradients and attention, each in one line of code, as files that open offline.
+"""Pictures of graphs, gradients and attention in one line of code, saved as files that work offline.
 
     from minigrad import viz
 
     viz.graph(loss)                       the compute graph, forward and backward
-    viz.make_dot(loss)                    the same with torchviz's arguments, as a graphviz.Digraph
-    viz.playback(model, x)                backward, step by step
+        viz.make_dot(loss)                    the graph as a graphviz.Digraph, with torchviz's arguments
+        viz.playback(model, x)                the backward pass, step by step
     viz.explain(weight)                   the chain of rules behind a gradient, as text
     viz.attention(model, source, target)  all layers and heads
     viz.linked(model, source, target)     attention and graph on one page, linked to each other
     viz.trace(model, x)                   every intermediate value by name: to read, replace and patch
 
-Each returns an object that shows itself in a notebook, or prints itself (``explain``); all except ``explain`` have
-``show`` and ``save``. Pages (.html) and vector pictures (.svg) need only minigrad; PNG, PDF and charts need the ``viz``
-extra, and pictures of graphs need Graphviz.
+Each function returns an object that shows itself in a notebook, or prints itself (``explain``). All except ``explain``
+have ``show`` and ``save``. Pages (.html) and vector pictures (.svg) require only minigrad; PNG, PDF and charts require
+the ``viz`` extra, and pictures of graphs require Graphviz.
 
-``playback`` and ``explain`` show the backward pass of a ``graph``; ``linked`` puts ``attention`` and graph side by
-side; ``trace`` returns values instead of a picture, and a graph of changes. They use ``page`` (one HTML file, with
-scripts and styles from assets/), ``view`` (saving and showing, also as PNG and PDF), ``vector`` (SVG), ``numbers``
-(arrays) and ``palette`` (colours). ``minigrad_models.viz`` draws training runs, words, positions and music with these.
+``playback`` and ``explain`` show the backward pass of a ``graph``. ``linked`` puts ``attention`` and a graph side by
+side. ``trace`` returns values, and can draw a graph of changes. They use ``page`` (one HTML file with scripts and
+styles from assets/), ``view`` (saving and showing), ``vector`` (SVG), ``numbers`` (arrays) and ``palette`` (colours).
+``minigrad_models.viz`` uses these to draw training runs, words, positions and music.
 """
 
 # Functions share the names of their packages, so they are imported here eagerly.
@@ -32,5 +32,5 @@ __all__ = ["attention", "explain", "graph", "linked", "make_dot", "playback", "t
 
 
 def __dir__() -> list[str]:
-    """The functions; import other names from their modules."""
+    """List the functions; other names are imported from their modules."""
     return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -17,14 +17,14 @@ from .numbers import similar
 from .vector import cut
 
 LINES = 12  # of a rule's source
-READS = 6  # shown readers to show for a tensor that has more
+READS = 6  # readers shown for a tensor that has more
 WIDEST = 300  # characters of a line, without its indentation
 LONGEST = 80  # characters of a name or a line of the program
 Label = tuple[int, ...]
 
 
 class Explanation(str):
-    """A text that prints itself, also in a notebook."""
+    """Text that prints itself, including in a notebook."""
 
     __repr__ = str.__str__
 
@@ -33,23 +33,22 @@ class Explanation(str):
 
 
 def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False) -> Explanation:
-    """The chain of rules behind the gradient of a tensor, with shapes, formulas, source lines and small values: which
-    ops read it, the result of each op's rule, the source of the rule's incoming gradient, and so on to the loss. If no
-    backward pass has run, it shows the rules without gradients.
+    """Explain the chain of rules behind a tensor's gradient, with shapes, formulas, source lines and small values:
+    which ops read the tensor, the result of each op's rule, where the rule's incoming gradient comes from, and so on up
+    to the loss. If no backward pass has run, the rules are shown without gradients.
 
         print(viz.explain(layer.weight))
 
     Args:
-        tensor: a leaf, a result, or the name of one in a graph.
+        tensor: a leaf, a result, or the name of a leaf or result in a graph.
         depth: how many rules to follow in sequence.
-        of: the tensor that was differentiated; or the result of ``viz.graph`` or ``viz.playback`` for a call,
-            which has all lines and numbers. By default, the caller's last variable that was computed from the
-            tensor.
-        run: run backward from that tensor now, for the numbers. It changes no ``.grad``, and always runs if an
-            earlier backward kept the graph (``retain_graph=True``).
+        of: the tensor that was differentiated, or the result of ``viz.graph`` or ``viz.playback`` for a call, which has
+            all lines and numbers. By default, the caller's last variable that was computed from the tensor.
+        run: run a backward pass from ``of`` now, for the numbers, without changing any ``.grad``. It always runs if an
+            earlier backward pass kept the graph (``retain_graph=True``).
 
-    Raises RuntimeError: the tensor requires no gradient, or is not in that graph; TypeError: a name without a
-    graph, a graph without a name, not a tensor, or a depth that is not a number.
+    Raises RuntimeError if the tensor requires no gradient or is not in the graph; TypeError for a name without a graph,
+    a graph without a name, something other than a tensor, or a depth that is not a number.
     """
     if isinstance(depth, Variable):
         raise TypeError("explain: depth is a number of rules; pass the differentiated tensor as of=…")
@@ -92,7 +91,7 @@ def _number(graph: Graph, name: Variable | str) -> int:
 
 
 class _Chain:
-    """The text about one graph. A rule's label is the path to it: (1, 2) is the second rule after the first one."""
+    """The text about a graph. A rule's label is the path to it: (1, 2) is the second rule after the first rule."""
 
     def __init__(self, graph: Graph, depth: int) -> None:
         self.graph, self.depth = graph, depth
@@ -104,7 +103,7 @@ class _Chain:
         for edge in graph.edges:
             self.reads[edge.target].append(edge)
             op = graph.ops[graph.nodes[edge.target].op]
-            readable = _rule_of(op, edge.input) is not None or not op.rules  # or no rule is: interactive code
+            readable = _rule_of(op, edge.input) is not None or not op.rules  # or none is: interactive code
             if graph.nodes[edge.source].kind != "constant" and (edge.gradient is not None or readable):
                 self.readers[edge.source].append(edge)
         self.places: dict[int, Label] = {}  # the rule after which a node's continuation appears
@@ -133,7 +132,7 @@ class _Chain:
         return "\n".join(map(_plain, lines)).rstrip()
 
     def _state(self, node: Node, slot: int, tensor: Variable | None) -> Iterator[str]:
-        """The gradient itself and the state of ``.grad``, or that there is none."""
+        """The gradient itself and the state of ``.grad``, or why the gradient is missing."""
         gradient = self._gradient(node.id, slot)
         grad = None if tensor is None or tensor._grad is None else value_of(tensor._grad.array)
         if self.graph.backward == "none":
@@ -163,7 +162,7 @@ class _Chain:
             yield f".grad has {summary(grad)}: other backward passes added to it, or the program changed it."
 
     def _rules(self, number: int, label: Label, edges: list[Edge]) -> Iterator[str]:
-        """The rules next to a node, each followed by its next rules, unless they are already in the text."""
+        """The rules next to a node, each followed by its next rules unless they are already in the text."""
         indent = "  " * len(label)
         if edges and len(label) >= self.depth:
             yield f"{indent}… and so on to {_called(self.output)}: depth={self.depth} ends here"
@@ -188,7 +187,7 @@ class _Chain:
                 yield from self._rules(node.id, here, self.readers[node.id])
 
     def _rule(self, label: Label, edge: Edge) -> Iterator[str]:
-        """An op's gradient for one of its inputs: first the formula, then the rule, then the numbers."""
+        """An op's gradient for one of its inputs: the formula, the rule and the numbers."""
         indent = "  " * (len(label) - 1)
         node = self.graph.nodes[edge.target]
         op = self.graph.ops[node.op]
@@ -239,7 +238,7 @@ class _Chain:
         return which + _called(self.graph.nodes[number])
 
     def _gradient(self, number: int, slot: int) -> Value | None:
-        """The gradient of one of a node's results, if known; it always is for the first result that received one."""
+        """The gradient of one of a node's results, if known, as it always is for the first result with a gradient."""
         known_edges = [edge for edge in self.readers[number] if edge.gradient is not None]
         if slot == min((edge.slot for edge in known_edges), default=slot):
             return self.graph.nodes[number].gradient
@@ -288,6 +287,6 @@ def _short(name: str) -> str:
 
 
 def _plain(line: str) -> str:
-    """A line without control characters, truncated (after its indentation) if it is too long."""
+    """A line without control characters, truncated (after its indentation) if too long."""
     text = "".join(c if c.isprintable() else "�" for c in line)
     return cut(text, len(text) - len(text.lstrip()) + WIDEST)

@@ -16,9 +16,9 @@ from .view import Picture
 
 
 class Linked(Picture):
-    """Attention (for one text, or for each text in a beam) and graphs (one for all texts, or one for each, in the
-    beam's order; else ValueError) on one page. A layer of attention and the op that computed its weights link to each
-    other by the module's path, so both must come from the same model."""
+    """Attention (for a single text, or for each hypothesis in a beam) and graphs (one for all, or one for each in beam
+    order; otherwise ValueError) on one page. An attention layer and the op that computed its weights link to each other
+    by the module's path, so attention and graph must come from the same model."""
 
     def __init__(self, attention: AttentionView, graphs: Sequence[GraphView]) -> None:
         texts = max(len(attention.beam), 1)
@@ -37,19 +37,19 @@ class Linked(Picture):
         return Page.of("linked", title, {"title": title}, frames=frames)
 
     def svg(self, *args: Any, **look: Any) -> str:
-        """Attention and graph of the first text as one vector picture. Arguments and errors are attention's."""
+        """Draw the attention and graph of the first text. Arguments and errors are as in ``AttentionView.svg``."""
         return beside(self.attention.title, self.attention.svg(*args, **look), self.graphs[0].svg())
 
 
 def linked(model: Module, *inputs: Any, tokens: Tokens = None, title: str = "", **kwargs: Any) -> Linked:
-    """A model's attention, and the graph that computed it, on one page.
+    """A model's attention and the graph that computed it, on one page.
 
         viz.linked(model, source, target, tokens=(source_tokens, target_tokens)).save("translator.html")
 
-    The model is called twice, in evaluation mode, and its state is restored. For ``tokens`` see ``viz.attention``; by
+    The model is called twice in evaluation mode, and its state is restored. For ``tokens`` see ``viz.attention``. By
     default the ``title`` names the model's class.
 
-    Raises TypeError: not a module; tokens that are not texts; ValueError: no attention, or tokens do not match.
+    Raises TypeError for a wrong type of model or tokens, ValueError if there is no attention or tokens do not match.
     """
     if not isinstance(model, Module):
         kind = type(model).__name__

@@ -1,4 +1,4 @@
-"""Preparing arrays for pages and pictures: moving them off a device, into few cells, or into text."""
+"""Prepares arrays for pages and pictures: copies them off a device, averages them into cells, or formats them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _SMALLEST, _LARGEST = 1e-140, 1e140  # numbers that can be squared and summed in
 
 
 def coded(numbers: Any, kind: str | None = None) -> str:
-    """Numbers as base64 of their bytes, for ``viz.bytes`` in assets/base.js; ``kind`` is their dtype, such as "<f4"."""
+    """Numbers as base64-encoded bytes, for ``viz.bytes`` in assets/base.js. ``kind`` is their dtype, such as "<f4"."""
     return base64.b64encode(np.ascontiguousarray(numbers, kind).tobytes()).decode()
 
 
 def equal_parts(size: int, most: int) -> list[int]:
-    """The borders between at most ``most`` parts of an axis, of nearly equal length: 0, ..., size."""
+    """The borders between at most ``most`` parts of nearly equal length along an axis: 0, ..., size."""
     parts = min(size, most)
     return [i * size // parts for i in range(parts + 1)]
 
@@ -39,22 +39,22 @@ def cell_means(matrix: Array, tall: Sequence[int], wide: Sequence[int]) -> Float
 
 
 def checked_number(name: str, number: int, count: int, holder: str = "there are") -> int:
-    """The index of a layer or head; negative ones count from the end. Raises ValueError if it is out of range."""
+    """The index of a layer or head. Negative numbers count from the end. Raises ValueError if it is out of range."""
     if not -count <= number < count:
         raise ValueError(f"there is no {name} {number}: {holder} {count}" + f", from 0 to {count - 1}" * (count > 0))
     return number % count
 
 
 def similar(name: str, candidates: Iterable[str]) -> str:
-    """The most similar names, for a message: "; there is 'cat', 'cart'"; "" if there are none."""
+    """The most similar names for a message: "; there is 'cat', 'cart'"; "" if no name is similar."""
     names = difflib.get_close_matches(name, [*candidates], 3, 0.5)
     return f"; there is {', '.join(map(repr, names))}" if names else ""
 
 
 @np.errstate(all="ignore")
 def statistics(array: Any) -> dict[str, float]:
-    """min, max, mean, std (divided by n) and norm of the finite elements; zeros and nan (not finite) are counts.
-    Sums are in float64, block by block (Chan, Golub and LeVeque 1979, equation 2.1)."""
+    """min, max, mean, std (divided by n) and norm of the finite elements, and the counts of zeros and nan (not finite).
+    Sums are computed in float64, block by block (Chan, Golub and LeVeque 1979, equation 2.1)."""
     m, flat = xp(array), array.reshape(-1)
     step = _BLOCK if m is np else flat.size
     low, high, count, mean, spread, zeros = math.inf, -math.inf, 0, 0.0, 0.0, 0

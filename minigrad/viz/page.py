@@ -1,5 +1,5 @@
-"""A self-contained HTML file with data, styles and scripts, which makes no requests. Names from a user's program
-(tensors, tokens, files) are passed as JSON and become text in the page, never markup. The page's policy forbids all
+"""A self-contained HTML file with data, styles and scripts that makes no requests. Names from a user's program
+(tensors, tokens, files) are passed as JSON and become text on the page, never markup. The page's policy forbids all
 requests, and all scripts except its own."""
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class Page:
     """A page that works offline. ``data`` is JSON data for `await viz.data()` (assets/base.js); numbers that are not
     finite become strings: "NaN", "Infinity", "-Infinity" (`viz.number` converts them back)."""
 
-    title: str  # the window's, as plain text
+    title: str  # of the window, as plain text
     data: Any
     scripts: tuple[str, ...] = ()  # files in assets/, after base.js
     styles: tuple[str, ...] = ()  # and after base.css
     body: str = ""  # the page's HTML, without anything from a user
-    height: int = 640  # in a notebook, in pixels
-    frames: tuple[Page, ...] = ()  # pages whose scripts may run in this one; ``data["frames"]`` has their HTML
+    height: int = 640  # in pixels, in a notebook
+    frames: tuple[Page, ...] = ()  # pages whose scripts may run in this page; ``data["frames"]`` has their HTML
 
     @classmethod
     def of(cls, name: str, title: str, data: Any, scripts: tuple[str, ...] = (), **more: Any) -> Page:
-        """The page that assets/NAME.js (or ``scripts``) and assets/NAME.css draw in an element with that id."""
+        """The page that assets/NAME.js (or ``scripts``) and assets/NAME.css draw in the element with the id NAME."""
         body = f'<main id="{name}"></main>'
         return cls(title, data, scripts or (f"{name}.js",), (f"{name}.css",), body, **{"height": 760, **more})
 
@@ -77,8 +77,8 @@ class Page:
         return "\n".join(asset(name) for name in ("base.js", *self.scripts))
 
     def framed(self, svg: str = "") -> str:
-        """The page in a frame for a notebook, light or dark like the notebook. ``svg``: a picture to show instead
-        where frames are removed from notebooks, such as on GitHub."""
+        """The page in a frame for a notebook, light or dark like the notebook. ``svg`` is a picture to show instead
+        where frames are removed from notebooks, as on GitHub."""
         picture = base64.b64encode(svg.encode("utf-8", "replace")).decode()
         instead = f'<img src="data:image/svg+xml;base64,{picture}" alt="{_text(self.title)}">' if svg else ""
         return (
@@ -91,8 +91,8 @@ class Page:
 
 
 def written(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write a file atomically; text as UTF-8, with "\\n" line ends on every system. Raises OSError if it cannot be
-    written (FileNotFoundError: the folder does not exist); an older file stays."""
+    """Write a file atomically; text is UTF-8, with "\\n" line endings on every system. Raises OSError if it cannot be
+    written (FileNotFoundError if the folder does not exist); an older file is kept."""
     file = Path(path)
     folder = Path(os.path.realpath(file)).parent
     if not folder.is_dir():
@@ -113,7 +113,7 @@ def _text(title: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Data with strings instead of numbers that JSON lacks, for the page's `viz.number`."""
+    """Replace numbers that JSON lacks with strings, for the page's `viz.number`."""
     if isinstance(value, dict):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

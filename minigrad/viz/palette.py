@@ -1,4 +1,4 @@
-"""The colours of pictures on light and on dark paper. assets/base.css and dark.css define the same ones for pages. All
+"""The colours of pictures in light and dark mode. assets/base.css and dark.css define the same colours for pages. All
 text has a contrast of at least 4.5 : 1 (WCAG 2.2, success criterion 1.4.3)."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 @dataclass(frozen=True)
 class Palette:
     """Colours as "#rrggbb" for text (ink, quiet), thin lines, the paper and fields on it, highlights (accent), numbers
-    by sign (plus, minus), the edges of a graph, numbers that are not finite (wrong), and series."""
+    by sign (plus, minus), graph edges, numbers that are not finite (wrong), and series."""
 
     ink: str
     quiet: str
@@ -27,7 +27,7 @@ class Palette:
     series: tuple[str, ...]
 
     def nth(self, number: int) -> str:
-        """The colour of a series, run or head; colours repeat after the last one."""
+        """The colour of a series, run or head. Colours repeat after the last."""
         return self.series[number % len(self.series)]
 
     def on_accent(self, opacity: float = 1.0) -> str:
@@ -57,11 +57,11 @@ DARK = Palette(**{name: dark for name, (_, dark) in _COLOURS.items()})
 
 
 def luminance(channels: Sequence[float]) -> float:
-    """Relative luminance of red, green and blue from 0 to 255 (WCAG 2.2)."""
+    """The relative luminance of red, green and blue from 0 to 255 (WCAG 2.2)."""
     linear = [c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
-    """Red, green and blue from 0 to 255, of "#rrggbb"."""
+    """The red, green and blue components of "#rrggbb", from 0 to 255."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

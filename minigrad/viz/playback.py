@@ -1,4 +1,4 @@
-"""``viz.playback``: a backward pass step by step, as a page that plays it, and as pictures of its steps."""
+"""``viz.playback``: a backward pass step by step, as a page that plays it and as pictures of its steps."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _INDENT = "    "
 
 
 def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Playback:
-    """Backward, step by step: at each node its rule with file and line, the incoming gradient, the gradient on each
-    edge, and the running sum at each target. It runs in the engine's order, and changes no ``.grad``.
+    """Show the backward pass step by step: each node's rule with its file and line, the incoming gradient, the gradient
+    on each edge, and the running sum at each target. It runs in the engine's order, and does not change any ``.grad``.
 
         viz.playback(loss).save("backward.html")
         viz.playback(model, tokens)
         viz.playback(loss).save("third.svg", step=3)
 
     Args:
-        loss_or_module: a tensor whose graph still exists, and is kept; or a module or function, as in ``viz.graph``.
-            If the tensor is not a scalar, backward starts from its sum.
+        loss_or_module: a tensor whose graph still exists (it is kept), or a module or function, as in ``viz.graph``. If
+            the tensor is not a scalar, the backward pass starts from its sum.
 
     Raises RuntimeError if a backward pass has freed the graph, and the errors of ``viz.graph``.
     """
@@ -62,9 +62,9 @@ class Delivery:
     target: int  # the number of the receiving node or leaf in the graph
     slot: int  # the index of the target's result
     gradient: Value  # the rule's result, before it is summed
-    total: Value  # the sum at the target so far,
-    count: int  # the number of gradients in it,
-    of: int  # and the final number
+    total: Value  # the sum at the target so far
+    count: int  # the number of gradients in the sum
+    of: int  # the final number of gradients
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class Step:
     node: int  # its number in the graph
     arrived: dict[int, Value]  # the gradients of its results, by slot
     deliveries: tuple[Delivery, ...]  # the results of its rules, in the engine's order
-    seconds: float  # time of its rules
+    seconds: float  # time for its rules
 
 
 class _Recorder(Shown):
-    """Keeps summaries of each step of a backward pass. It sums in the engine's order and dtype."""
+    """Keeps summaries of each step in a backward pass, summing in the engine's order and dtype."""
 
     def __init__(self, tape: list[Node]) -> None:
         super().__init__(tape)
@@ -119,10 +119,10 @@ class _Recorder(Shown):
 
 @dataclass(eq=False)
 class Playback(Picture):
-    """A backward pass to play. At step 0 no node has run: there is no gradient yet, which does not mean zero."""
+    """A backward pass to play. At step 0 no node has run, so gradients are missing (not zero)."""
 
-    graph: Graph  # all nodes and edges, drawn like ``viz.graph``'s
-    steps: tuple[Step, ...]  # in the engine's order, the youngest node first
+    graph: Graph  # all nodes and edges, drawn as by ``viz.graph``
+    steps: tuple[Step, ...]  # in the engine's order, newest node first
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -136,9 +136,9 @@ class Playback(Picture):
         return Page.of("playback", f"Backward of {self.graph.title}", packed(self.graph, steps=steps), scripts)
 
     def svg(self, step: int = -1, dark: bool = False) -> str:
-        """The graph's picture at a step, with its rules and numbers below. ``step``: 1 is the first, 0 is before it; by
-        default the last. ``dark``: in dark colours. Graphviz's ``dot`` draws it. Raises ValueError: the step is out of
-        range. ImportError: see ``viz.graph``."""
+        """The picture of the graph at a step, with the step's rules and numbers below. ``step``: 0 is before the first
+        step (1); by default the last step. ``dark`` uses dark colours. Graphviz's ``dot`` draws it. Raises ValueError
+        if the step is out of range, ImportError like ``viz.graph``."""
         number = checked_number("step", step, len(self) + 1, "with the one before backward there are")
         return _StepDot(self.graph, fold.tree(self.graph), self.steps, number, dark).svg()
 

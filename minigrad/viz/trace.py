@@ -1,4 +1,4 @@
-"""``viz.trace``: a model call whose intermediate values have names, to read, replace and patch. A value is a tensor,
+"""``viz.trace``: a model call whose named intermediate values can be read, replaced and patched. A value is a tensor,
 or tuples, lists and dictionaries of tensors, whose parts are named as in Python. Names are the same in every run."""
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Run:
         run.edited({"layers.0.mlp": lambda value: value * 0})
         run.patch("layers.0.mlp", other["layers.0.mlp"]).output
 
-    A module's path names its result, "PATH.input" its first input and "PATH.input.NAME" each input, "PATH.OP" and
-    "PATH.OP 2" the results of its ops; an attention has "PATH.weights", "PATH.scores", "PATH.q", "PATH.k", "PATH.v" and
-    "PATH.heads". The result of the model is "output".
+    A module's path names its result, "PATH.input" its first input, "PATH.input.NAME" each input, and "PATH.OP" and
+    "PATH.OP 2" the results of its ops. Attention has "PATH.weights", "PATH.scores", "PATH.q", "PATH.k", "PATH.v" and
+    "PATH.heads". The model's result is "output".
 
-    A module, a module's method, or a function is called once, and again for each change, in its current mode; its
-    state is restored. Values stay in the graph, so that gradients flow through them.
+    A module, a module's method, or a function is called once, and again for each change, in its current mode, and its
+    state is restored. Values stay in the graph, so gradients flow through them.
 
-    Raises TypeError: the model is not callable, inputs or the result can be read only once. RuntimeError: no op ran on
-    tensors.
+    Raises TypeError if the model is not callable, or inputs or the result can be read only once; RuntimeError if no op
+    ran on tensors.
     """
     if not callable(model):
         raise TypeError(f"trace takes a module or a function, not {type(model).__name__}")
@@ -66,7 +66,7 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Run:
 
 
 class Run(Mapping[str, Any]):
-    """A model call: names and values, in the order of computation; ``output`` is the model's result."""
+    """A model call: names and values in the order of computation. ``output`` is the model's result."""
 
     def __init__(self, call: Call, changes: Mapping[str, list[Change]]) -> None:
         self._call, self._changes, model = call, dict(changes), call[0]
@@ -86,7 +86,7 @@ class Run(Mapping[str, Any]):
             raise RuntimeError(f"with the changes, {', '.join(map(repr, missed))} was no longer computed")
 
     def __getitem__(self, name: str) -> Any:
-        """The value with a name: a tensor, or a module's result. Raises KeyError, with similar names."""
+        """The value with this name: a tensor, or a module's result. Raises KeyError, listing similar names."""
         value = self._values[self._known(name)]
         return value() if inspect.isfunction(value) else mapped(value, name, lambda saved, _: saved.get(name), Kept)
 
@@ -109,9 +109,9 @@ class Run(Mapping[str, Any]):
         return f"<run of {self.title}: {len(self)} names{changed}>"
 
     def edited(self, replace: Mapping[str, Change]) -> Run:
-        """A run of the same call with replaced values: for each name (or pattern, "layers.*.mlp") a tensor, a number,
-        or a function from the old value to the new one. Gradients flow into them. Raises KeyError: an unknown name.
-        RuntimeError: a value of a different shape."""
+        """A run of the same call with replaced values: a tensor, a number, or a function from the old value to the new
+        one for each name (or pattern, "layers.*.mlp"). Gradients flow into them. Raises KeyError for an unknown name,
+        RuntimeError for a value of a different shape."""
         places = {name: list(change) for name, change in self._changes.items()}
         for pattern, what in replace.items():
             for name in self._matching(pattern):
@@ -119,9 +119,9 @@ class Run(Mapping[str, Any]):
         return Run(self._call, places)
 
     def patch(self, name: str, value: Any, at: Any = None) -> Run:
-        """A run with another run's values for ``name`` or a pattern (activation patching: Vig et al. 2020, Meng et al.
-        2022). ``value`` is the other run, or a tensor, array or number. ``at``: an index, to patch only there; for
-        head 2 of (B, H, T, D) it is ``(slice(None), 2)``."""
+        """A run with another run's values for a name or pattern (activation patching: Vig et al. 2020, Meng et al.
+        2022). ``value`` is the other run, or a tensor, array or number. ``at`` is an index to patch only a part: for
+        head 2 of (B, H, T, D), use ``(slice(None), 2)``."""
 
         def patching(source: Any) -> Change:
             copied = mapped(source, "", lambda part, _: leaf(part))
@@ -136,14 +136,14 @@ class Run(Mapping[str, Any]):
         return self.edited({n: patching(value[n] if isinstance(value, Run) else value) for n in names})
 
     def graph(self, **look: Any) -> GraphView:
-        """The graph of the call, in which each change is a node "replaced" with its name. The model runs once more.
-        ``look``: arguments for ``viz.graph``. Raises RuntimeError: nothing in the result requires a gradient."""
+        """The graph of the call, in which each change is a "replaced" node with its name. The model runs once more.
+        ``look`` has arguments for ``viz.graph``. Raises RuntimeError if nothing in the result requires a gradient."""
         model, inputs, kwargs, random = self._call
 
         def again(*inputs: Any, **kwargs: Any) -> Any:
             return record((model, inputs, kwargs, random), self._changes)[1]
 
-        # As a method of the model, so that the graph gets the names of its modules.
+        # A method of the model, so that the graph gets the names of its modules.
         owner = model if isinstance(model, Module) else getattr(model, "__self__", None)
         signature = inspect.signature(model.forward if isinstance(model, Module) else model)
         vars(again).update(__self__=owner, __signature__=signature)
@@ -161,7 +161,7 @@ class Run(Mapping[str, Any]):
 
 
 def parts(value: Any, name: str) -> dict[str, Tensor]:
-    """The tensors of a value by their names: for a pair "lstm", "lstm[0]" and "lstm[1]"."""
+    """The tensors in a value by name: "lstm[0]" and "lstm[1]" for a pair "lstm"."""
     tensors: dict[str, Tensor] = {}
     mapped(value, name, lambda tensor, part: tensors.setdefault(part, tensor))
     return tensors
@@ -184,7 +184,7 @@ def mapped(value: Any, name: str, function: Callable[[Any, str], Any], kind: typ
 
 
 class Kept:
-    """A tensor at the time it was recorded: later in-place changes do not affect its numbers."""
+    """A tensor as recorded: later in-place changes do not affect its numbers."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.version = tensor._changes[0]
@@ -238,28 +238,28 @@ def leaf(value: Tensor) -> Tensor:
 
 
 _IN_PLACE = ("put", "assign_view")  # they have already changed memory
-_THROUGH = ("dropout", "reshape", "cast", "identity")  # between a softmax and the product with values
+_THROUGH = ("dropout", "reshape", "cast", "identity")  # between a softmax and its product with the values
 _PRODUCTS = ("matmul", "einsum_pair")
 
 
 class Recorder(Within):
-    """Records one call. ``changes`` are keyed by names of ops, inputs and results, which are the same in every run."""
+    """Records one call. ``changes`` have the names of ops, inputs and results, which are the same in every run."""
 
     def __init__(self, owner: Module | None, changes: Mapping[str, list[Change]]) -> None:
         super().__init__(Modules(owner))
         self.values: dict[str, Any] = {}  # by name: Kept, or a function that computes it, or a structure of Kept
         self.other_names: dict[str, str] = {}  # aliases, and the names that they stand for
         self.changed: set[str] = set()
-        self.error: BaseException | None = None  # from the program's replacement, as ops wrap errors
+        self.error: BaseException | None = None  # from the user's replacement, as ops wrap errors
         self.ops = 0
         self._changes = changes
         self._paths = {name for name, _ in owner.named_modules()} if owner else set[str]()
         self._taken: Counter[str] = Counter()
         self._scopes = [("", "")]  # for each module call the prefix of its values, and its path
         self._spans: list[tuple[str, str]] = []  # kinds and names
-        self._quiet = 0  # inside a replacement's ops, or a backward pass
-        self._names: dict[int, str] = {}  # of tensors by their ids
-        self._sources: dict[int, tuple[Op, Any]] = {}  # the op of a result, and its first argument
+        self._quiet = 0  # inside the ops of a replacement, or a backward pass
+        self._names: dict[int, str] = {}  # of tensors, by id
+        self._sources: dict[int, tuple[Op, Any]] = {}  # the op that computed a result, and its first argument
         self._aliases: set[tuple[str, str]] = set()  # aliases, unnumbered, and their names
         self._alive: list[Any] = []  # so that ids stay in use
 
@@ -304,7 +304,7 @@ class Recorder(Within):
         return self._passed(self._scopes[-1][0] or "output", result)
 
     def _inputs(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The arguments for a call, after changes. The first tensor is "input"; each one is "input.NAME"."""
+        """The arguments for a call, after changes. The first tensor is "input"; each tensor is "input.NAME"."""
         try:
             bound = inspect.signature(function).bind(*args, **kwargs)
         except (TypeError, ValueError):  # it is built in, or the call itself will fail
@@ -347,7 +347,7 @@ class Recorder(Within):
         return value
 
     def _attention(self, args: tuple[Any, ...], result: Tensor) -> Tensor:
-        """The fused op keeps no weights; its definition computes them when they are read or changed."""
+        """Name the weights that the fused op does not keep; its definition computes them when read or changed."""
         query, key, value, mask, keep, is_causal, scale, dropout_p = args
         for letter, tensor in zip("qkv", (query, key, value), strict=True):
             self._also(letter, tensor)
@@ -369,7 +369,7 @@ class Recorder(Within):
         return composed
 
     def _note_weights(self, args: tuple[Any, ...]) -> bool:
-        """Name a softmax "weights" if its result multiplies values. Returns whether there is one."""
+        """Name a softmax "weights" if its result multiplies values. Returns whether one was found."""
         for factor in args[:2]:
             while (source := self._sources.get(id(factor))) and source[0].name in _THROUGH:
                 factor = source[1]
@@ -445,7 +445,7 @@ class Recorder(Within):
             self.other_names[self._free(alias)] = name
 
     def _free(self, name: str, op: bool = True) -> str:
-        """The name, numbered if it is taken. A module's path is reserved for it, called or not."""
+        """The name, numbered if it is taken. A module's path is reserved for that module, called or not."""
         if op and name in self._paths:
             self._taken[name] = max(self._taken[name], 1)
         while True:
@@ -457,7 +457,7 @@ class Recorder(Within):
 
 
 def record(call: Call, changes: Mapping[str, list[Change]]) -> tuple[Recorder, Any]:
-    """Record a call, starting from its random state; the random state and the model's are restored at the end."""
+    """Record a call, starting from its random state. The random state and the model's state are restored afterwards."""
     function, inputs, kwargs, random = call
     owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
     owner = owner if isinstance(owner, Module) else None

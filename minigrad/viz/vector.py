@@ -1,4 +1,4 @@
-"""Vector pictures, without a library. Users' names are text, escaped and without characters that XML forbids."""
+"""Vector pictures, drawn without a library. User-defined names are escaped, without characters that XML forbids."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Drawing:
-    """Builds an SVG file: elements become text at once. Units are CSS pixels, y grows downwards."""
+    """Builds an SVG file; elements become text at once. Units are CSS pixels, and y grows downwards."""
 
     paper, fonts, unit = PAPER, SANS, ""
 
@@ -47,7 +47,7 @@ class Drawing:
         self.parts: list[str] = []
 
     def add(self, element: str, content: str = "", **attributes: Any) -> None:
-        """One element; ``content`` is text. ``stroke_width=2`` becomes ``stroke-width="2"``; None is left out."""
+        """Add an element; ``content`` is text. ``stroke_width=2`` becomes ``stroke-width="2"``; None is left out."""
         text = "".join(
             f' {name.rstrip("_").replace("_", "-")}="{escaped(_short(value))}"'
             for name, value in attributes.items()
@@ -58,7 +58,7 @@ class Drawing:
     def text(
         self, x: float, y: float, text: str, anchor: str = "start", size: float = 12, colour: str = INK, **more: Any
     ) -> None:
-        """A line of text; y is its baseline."""
+        """Add a line of text; y is its baseline."""
         self.add("text", text, x=x, y=y, text_anchor=anchor, font_size=size, fill=colour, **more)
 
     def line(self, points: Iterable[tuple[float, float]], colour: str = INK, width: float = 1.5) -> None:
@@ -83,9 +83,9 @@ def escaped(text: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """A text with visible blanks: spaces at its ends as "·", all-space texts as "␣", line ends as "↵" and "␍", tabs as
-    "⇥", other characters without a shape as "�", an empty text as "∅", and only joiners and other spaces as their code
-    points. (``viz.visible`` in base.js does the same.)"""
+    """Make blanks in text visible: spaces at its ends as "·", all-space text as "␣", line endings as "↵" and "␍", tabs
+    as "⇥", other characters without a shape as "�", empty text as "∅", and text of only joiners and other spaces as
+    code points. (``viz.visible`` in base.js does the same.)"""
     if text.strip(" ") and all(unicodedata.category(c) in ("Cf", "Zs") for c in text):
         return " ".join(f"U+{ord(c):04X}" for c in text)
     text = text.translate(_MARKS)
@@ -97,7 +97,7 @@ def clean(text: str) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """A text of at most ``most`` characters, with "…" if it was cut."""
+    """Cut text to at most ``most`` characters, with "…" if it was cut."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -106,7 +106,7 @@ def _short(value: Any) -> str:
 
 
 def size(svg: str) -> tuple[float, float]:
-    """Width and height in CSS pixels. Raises ValueError if the SVG does not state them in pixels or points."""
+    """The width and height in CSS pixels. Raises ValueError if the SVG does not give them in pixels or points."""
     sides = {name: float(x) * (POINT if unit == "pt" else 1) for name, x, unit in _SIDE.findall(_root(svg)[0])}
     if set(sides) != {"width", "height"} or 0 in sides.values():
         raise ValueError("an SVG must have a width and height, in pixels or points")
@@ -114,7 +114,7 @@ def size(svg: str) -> tuple[float, float]:
 
 
 def scaled(svg: str, scale: float) -> str:
-    """The same picture with its size times ``scale``. Raises ValueError: it is not positive, or this is not an SVG."""
+    """Scale a picture by ``scale``. Raises ValueError if it is not positive, or this is not an SVG."""
     root = _root(svg)
     factor = checked_scale(scale)
     tag = _SIDE.sub(lambda side: f'{side[1]}="{float(side[2]) * factor:.6g}{side[3]}"', root[0])
@@ -122,7 +122,7 @@ def scaled(svg: str, scale: float) -> str:
 
 
 def beside(title: str, *pictures: str) -> str:
-    """Pictures combined from left to right. Raises ValueError like ``size``."""
+    """Combine pictures from left to right. Raises ValueError like ``size``."""
     sizes = [size(svg) for svg in pictures]
     drawing = Drawing(sum(wide for wide, _ in sizes) + GAP * (len(sizes) - 1), max(high for _, high in sizes), title)
     left = 0.0
@@ -165,7 +165,7 @@ class PointDrawing(Drawing):
         self.add("path", fill=colour, fill_opacity=opacity if opacity < 1 else None, d=path)
 
     def strokes(self, ends: list[Box], colour: str, width: float, opacity: float = 1.0, curved: bool = False) -> None:
-        """Lines from (x, y) to (x, y); curved ones start and end horizontally."""
+        """Lines from (x, y) to (x, y); curved lines start and end horizontally."""
         way = "M{0} {1}C{4} {1} {4} {3} {2} {3}" if curved else "M{} {}L{} {}"
         path = "".join(_path(way, a, b, c, d, (a + c) / 2) for a, b, c, d in ends)
         opaque = opacity if opacity < 1 else None
@@ -173,18 +173,18 @@ class PointDrawing(Drawing):
 
 
 def width(text: str, size: float) -> float:
-    """The approximate width of a text: fonts other than Helvetica may be up to a tenth wider."""
+    """The approximate width of text: fonts other than Helvetica may be up to a tenth wider."""
     return 1.1 * sum(map(_advance, text)) * size / 1000
 
 
 def shortened(text: str, size: float, most: float) -> str:
-    """A text cut to a width, with "…" (as wide as the font size) at the end if it was cut."""
+    """Cut text to a width, with "…" (as wide as the font size) at the end if it was cut."""
     room, ends = most * 1000 / size / 1.1, list(accumulate(map(_advance, text)))
     return text if not ends or ends[-1] <= room else text[: bisect(ends, room - 1000)] + "…"
 
 
 def wrapped(text: str, size: float, most: float) -> list[str]:
-    """A text wrapped to lines of at most that width, unless a word is longer."""
+    """Wrap text to lines of at most that width, unless a word is longer."""
     lines: list[str] = []
     for word in text.split():
         if lines and width(f"{lines[-1]} {word}", size) <= most:

@@ -1,5 +1,5 @@
-"""The base of all views in ``viz``, which show themselves in a notebook or a browser, and save themselves.
-vl-convert-python, which the ``viz`` extra installs, converts SVG to PNG and PDF, and draws charts."""
+"""The base class of all views in ``viz``, which can be shown in a notebook or a browser, and saved. The
+vl-convert-python package, which the ``viz`` extra installs, converts SVG to PNG and PDF, and draws charts."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..utils.showing import shower
 from .page import Page, written
 from .vector import POINT, checked_scale, scaled, size
 
-DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")  # one of them is set if Linux can open a window
+DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")  # at least one is set if Linux can open a window
 MOST_DRAWN = 1_000_000  # characters of an SVG that a notebook stores in addition to the page
 
 
 class View(ABC):
     """An interactive page. In a notebook it shows itself."""
 
-    endings: ClassVar[tuple[str, ...]] = (".html",)  # of files that ``save`` writes, with methods of these names
+    endings: ClassVar[tuple[str, ...]] = (".html",)  # of files that ``save`` writes, with a method for each
 
     @abstractmethod
     def page(self) -> Page:
@@ -37,13 +37,13 @@ class View(ABC):
         return self.page().html()
 
     def show(self) -> None:
-        """Show the page: below the cell in a notebook, otherwise in the browser; without a browser, print the file
-        to open. The file stays in the temporary folder, as there is no way to know when the browser has read it."""
+        """Show the page below the cell in a notebook, otherwise in the browser, or print the file to open if there is
+        no browser. The file stays in the temporary folder, as there is no way to know when the browser has read it."""
         if show_view := shower():
             show_view(self)
             return
         if in_notebook():
-            import_module("IPython.display").display(self)  # which has types only in some versions
+            import_module("IPython.display").display(self)  # which is typed only in some versions
             return
         file = Path(tempfile.mkdtemp(prefix="minigrad-")) / f"{type(self).__name__.lower()}.html"
         file.write_text(self.html(), encoding="utf-8", newline="\n")
@@ -54,10 +54,10 @@ class View(ABC):
             print(f"No browser is available. The page is in {file}; {instead}", flush=True)
 
     def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
-        """Write a file atomically. Its ending determines the format: .html is the page; a picture's other endings
-        (.svg, .png, .pdf) take the arguments of ``svg``, and ``scale``: for PNG, pixels per CSS pixel, 2 by default;
-        for SVG and PDF, a factor, 1 by default. Raises ValueError: any other ending, or an error from ``svg``.
-        OSError: the file cannot be written; an older one stays unchanged. ImportError: PNG or PDF without the
+        """Write a file atomically, in the format given by its extension: .html for the page, or .svg, .png or .pdf for
+        a picture, with the arguments of ``svg`` and ``scale``. For PNG, ``scale`` is the pixels per CSS pixel, 2 by
+        default; for SVG and PDF, a factor, 1 by default. Raises ValueError for any other extension, or an error from
+        ``svg``; OSError if the file cannot be written (an older file is kept); ImportError for PNG or PDF without the
         ``viz`` extra."""
         file, ending = Path(path), self.checked_ending(path)
         if ending == ".html" and (args or look):
@@ -68,7 +68,7 @@ class View(ABC):
 
     @classmethod
     def checked_ending(cls, path: str | os.PathLike[str]) -> str:
-        """The ending of a file's name, if ``save`` can write it. Raises like ``save``."""
+        """The extension of a file name, if ``save`` can write it. Raises the same errors as ``save``."""
         name, ending = Path(path).name, Path(path).suffix.lower()
         if ending not in cls.endings:
             raise ValueError(f"cannot save {name}: the extension must be one of {', '.join(cls.endings)}")
@@ -80,7 +80,7 @@ class View(ABC):
         return ""
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """The data for a notebook: a line of text, the page, and the drawing for GitHub, PDF or mail."""
+        """The data for a notebook: a line of text, the page, and a picture for GitHub, PDF or mail."""
         svg = self._drawn()
         svg = svg if len(svg) <= MOST_DRAWN else ""
         pictures = {"image/svg+xml": svg} if svg else {}
@@ -94,15 +94,15 @@ class Picture(View):
 
     @abstractmethod
     def svg(self, *args: Any, **look: Any) -> str:
-        """The picture, as the text of an SVG file."""
+        """The picture as the text of an SVG file."""
 
     def png(self, *args: Any, scale: float = 2.0, **look: Any) -> bytes:
-        """The picture of ``svg`` with the same arguments, with ``scale`` pixels per CSS pixel. Raises ImportError: the
-        ``viz`` extra is missing. ValueError: an error from ``svg``, or too many pixels."""
+        """The picture as PNG, with the arguments of ``svg`` and ``scale`` pixels per CSS pixel. Raises ImportError if
+        the ``viz`` extra is missing, ValueError for an error from ``svg`` or too many pixels."""
         return png(self.svg(*args, **look), scale)
 
     def pdf(self, *args: Any, scale: float = 1.0, **look: Any) -> bytes:
-        """The picture of ``svg`` with the same arguments, as vectors; text stays text. Raises like ``png``."""
+        """The picture as a vector PDF in which text stays text, with the arguments of ``svg``. Raises like ``png``."""
         return pdf(self.svg(*args, **look), scale)
 
     def _drawn(self) -> str:
@@ -112,12 +112,12 @@ class Picture(View):
             return ""
 
 
-MOST_PIXELS = 100_000_000  # in a PNG, which takes 400 MB; out of memory, the library would end the process
+MOST_PIXELS = 100_000_000  # in a PNG (400 MB); out of memory, the library would end the process
 
 
 def png(svg: str, scale: float = 2.0) -> bytes:
-    """Convert SVG to PNG, with ``scale`` pixels per CSS pixel, which is 3/4 of a point. Raises ImportError:
-    vl-convert-python is missing. ValueError: a scale that is not positive, or too many pixels."""
+    """Convert SVG to PNG, with ``scale`` pixels per CSS pixel (3/4 of a point). Raises ImportError if vl-convert-python
+    is missing, ValueError for too many pixels or a scale that is not positive."""
     library = converter()
     wide, high = size(svg)
     if wide * high * checked_scale(scale) ** 2 > MOST_PIXELS:
@@ -130,9 +130,9 @@ def png(svg: str, scale: float = 2.0) -> bytes:
 
 
 def pdf(svg: str, scale: float = 1.0) -> bytes:
-    """A vector picture on one page of the same size; text stays text. At scale 1 a point is a point, and a CSS pixel
-    3/4 of a point. Raises like ``png``, except for too many pixels."""
-    return bytes(converter().svg_to_pdf(scaled(svg, scale / POINT)))  # it takes pixels as points
+    """Convert SVG to a PDF page of the same size, in which text stays text. At scale 1, a point is a point, and a CSS
+    pixel is 3/4 of a point. Raises like ``png``, except for too many pixels."""
+    return bytes(converter().svg_to_pdf(scaled(svg, scale / POINT)))  # it treats pixels as points
 
 
 def converter() -> Any:

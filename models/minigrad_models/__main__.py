@@ -1,4 +1,4 @@
-"""The command ``minigrad``, also as ``python -m minigrad_models``."""
+"""The ``minigrad`` command, which can also be run as ``python -m minigrad_models``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of models' inputs, which are those of transformers, and the old names, which work for one more release."""
+"""The input names of models, which are the same as in transformers, and old names that work for one more release."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def renamed(**names: str) -> Callable[[F], F]:
-    """Let a function also take arguments by their old names (``old="new"``), with a FutureWarning."""
+    """Let a function accept arguments by their old names as well (``old="new"``), with a FutureWarning."""
 
     def decorate(function: F) -> Any:
         @functools.wraps(function)

@@ -1,8 +1,8 @@
-"""Checks the content of a file before using it: a file may be damaged or malicious.
+"""Checks the content of a file before it is used, as a file may be damaged or malicious.
 
 A schema is a type annotation: ``int``, ``float | None``, ``dict[str, list[str]]``, a TypedDict, or a dataclass (the
-dict of its fields). ``check`` compares plain data with a schema, ``check_like`` with a value that is known to be right,
-and ``check_size`` rejects data that would take too long to traverse.
+dict of its fields). ``check`` compares plain data with a schema, ``check_like`` compares it with a valid value, and
+``check_size`` rejects data that would take too long to traverse.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def check_size(value: Any) -> None:
-    """Raise ValueError for data that is too deeply nested or too large. A shared part counts each time: a few
+    """Raise ValueError for data that is too deeply nested or too large. Shared parts count each time, as a few
     kilobytes can describe a tree of 2¹⁰⁰ leaves."""
     stack, containers, entries = [(value, 1)], 0, 0
     while stack:
@@ -83,7 +83,7 @@ def check(value: Any, schema: Any, where: str) -> None:
         for i, part in enumerate(value):
             check(part, arguments[0], f"{where}[{i}]")
     elif schema is float:
-        _expect(is_number(value) and abs(value) < 2**63, value, schema, where)  # not NaN
+        _expect(is_number(value) and abs(value) < 2**63, value, schema, where)  # NaN fails
     elif schema is int:
         _expect(isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 2**63, value, schema, where)
     else:

@@ -57,5 +57,5 @@ RULES: tuple[Rule, ...] = tuple(rule for rule, weight in WEIGHTED_RULES for _ in
 
 
 def sentence(s: Speaker) -> Piece:
-    """One sentence of the language, without a capital or a full stop."""
+    """A sentence of the language, without a capital letter or a full stop."""
     return s.pick(RULES)(s)

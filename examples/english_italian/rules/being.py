@@ -1,4 +1,4 @@
-"""Being something: qualities, comparison, identity, hunger, age."""
+"""Being something: qualities, comparison, identity, hunger and age."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ STATES = (Piece("hungry", "fame"), Piece("thirsty", "sete"), Piece("afraid", "pa
 
 
 def having(who: Phrase, predicate: Piece, *, negative: bool = False, question: bool = False) -> Piece:
-    """A clause with to be in English and avere in Italian."""
+    """A clause with "to be" in English and avere in Italian."""
     piece = copula(who, predicate, negative=negative, question=question)
     avere = italian_verb(who, AVERE, "present", negative)
     return replace(piece, italian=phrase_join(who.italian, avere, predicate.italian))

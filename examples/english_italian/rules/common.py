@@ -1,4 +1,4 @@
-"""Shared by the rules: moods, habits, and lists of words."""
+"""Code shared by the rules: moods, habits, and lists of words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Rule = Callable[[Speaker], Piece]
 
 
 def verbs_named(names: str) -> tuple[Verb, ...]:
-    """The verbs with these names; an underscore stands for a space."""
+    """The verbs with these names. An underscore stands for a space."""
     return tuple(VERBS[name.replace("_", " ")] for name in names.split())
 
 
@@ -64,7 +64,7 @@ DESCRIBABLE = tuple(n for n in INANIMATE if adjectives(n))
 
 
 def mood_of(s: Speaker, verb: Verb, negative: bool, question: bool) -> Mood:
-    """A mood for `verb`, never one whose English is ambiguous ("I read": past or present)."""
+    """A mood for `verb` that is not ambiguous in English ("I read": past or present)."""
     mood = s.pick(TENSES if verb.base == "lose" else MOODS)
     if mood == "past" and verb.past == verb.base and not (negative or question):
         return "future"

@@ -1,4 +1,4 @@
-"""Nested sentences, with that and who."""
+"""Nested sentences with "that" and "who"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locations of things, destinations of people, and people's activities there."""
+"""The places of things and people, and people's activities there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions with the words what, who, where, when, why and how."""
+"""Questions with "what", "who", "where", "when", "why" and "how"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""because and when: the second half refers to something in the first, and agrees with it."""
+"""Sentences with "because" and "when", whose second half refers to something in the first half and agrees with it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _JUDGED = tuple(
 
 
 def _reasons(verb: Verb, noun: Noun, valence: str) -> tuple[Adjective, ...]:
-    """The adjectives with which people explain why they do (or, if bad, do not do) `verb` to `noun`."""
+    """The adjectives used to explain why people do (or, if bad, do not do) `verb` to `noun`."""
     if verb.base == "see":
         size = ADJECTIVES["big" if valence == "good" else "small"]
         return (size,) if size in adjectives(noun) else ()
@@ -68,7 +68,7 @@ _PRAISED = {
 def because(
     main: Piece, thing: Phrase, adjective: Adjective, degree: Piece, tense: str, conjunction: Piece = BECAUSE
 ) -> Piece:
-    """`main` and the reason: `thing`, a pronoun in English and omitted in Italian, has the quality."""
+    """`main` and the reason: the quality of `thing`, which is a pronoun in English and omitted in Italian."""
     again = thing.again()
     return main + conjunction + copula(again, quality(again, adjective, degree), tense)
 

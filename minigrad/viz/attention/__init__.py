@@ -1,4 +1,4 @@
-"""Attention of all layers and heads, as one offline page and as pictures."""
+"""The attention of all layers and heads, as a single offline page and as pictures."""
 
 from .attention_data import Attention, Candidate, Kind, Layer
 from .attention_view import AttentionView, attention

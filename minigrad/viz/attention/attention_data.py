@@ -1,5 +1,5 @@
-"""A model's attention for some tokens, and the tokens' texts, as plain data from which all pictures are drawn. Shapes:
-H heads, T queries (the tokens that attend), S keys (the tokens attended to), Dh width of a head."""
+"""A model's attention for some tokens, and the text of each token, as plain data from which all pictures are drawn.
+Shapes: H heads, T queries (tokens that attend), S keys (tokens attended to), head width Dh."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..vector import clean
 Kind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 TITLES = dict(zip(KINDS, ("Encoder self-attention", "Decoder self-attention", "Cross-attention"), strict=True))
-SLACK = 1e-2  # maximum deviation of a row's sum from 1, as half precision rounds each weight by up to 1/2048
+SLACK = 1e-2  # maximum deviation of a row sum from 1, as half precision rounds each weight by up to 1/2048
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class Attention:
 
     kind: Kind
     layers: tuple[Layer, ...]
-    queries: tuple[str, ...]  # texts of the T tokens that attend
-    keys: tuple[str, ...]  # texts of the S tokens attended to
-    note: str = ""  # distinguishes it from others of this kind
-    written: tuple[str, ...] = ()  # the T tokens that a decoder writes, one later than it reads; () if unknown
+    queries: tuple[str, ...]  # text of the T tokens that attend
+    keys: tuple[str, ...]  # text of the S tokens attended to
+    note: str = ""  # distinguishes it from other attention of this kind
+    written: tuple[str, ...] = ()  # the T tokens that a decoder writes, one position later than it reads; () if unknown
 
     def __post_init__(self) -> None:
-        """Raises ValueError if tokens do not match the weights, or the weights are not rows of probabilities."""
+        """Raises ValueError if the tokens do not match the weights, or the weights are not rows of probabilities."""
         for number, layer in enumerate(self.layers):
             name, (_, queries, keys) = f"{self.title}, layer {number}", layer.weights.shape
             if not layer.weights.size:
@@ -84,12 +84,12 @@ class Attention:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The queries' names: the tokens written there, or else the tokens read."""
+        """The names of the queries: the tokens written at their positions, or else the tokens read."""
         return self.written or self.queries
 
     @property
     def meaning(self) -> tuple[str, str]:
-        """The meanings of a row and a column. A decoder's attention belongs to the choice of the next token."""
+        """The meanings of rows and columns. A decoder's attention belongs to the choice of the next token."""
         keys = f"a token {'of the source ' if self.kind == 'cross' else ''}that it looks at"
         if self.kind == "encoder":
             return "a token that looks", keys
@@ -98,12 +98,12 @@ class Attention:
         return "the token that the decoder has just read, to write the next one", keys
 
     def legend(self, row: str, column: str) -> str:
-        """The meaning as one text, for pictures that name rows and columns differently."""
+        """A sentence with both meanings, for pictures that name rows and columns differently."""
         return f"{row}: {self.meaning[0]}; {column}: {self.meaning[1]}"
 
 
 class Candidate(NamedTuple):
-    """A text in a beam: its score (higher is better), and the attention while the model wrote it."""
+    """A hypothesis in a beam: its score (higher is better), and the attention while the model wrote it."""
 
     text: str
     score: float
@@ -111,7 +111,7 @@ class Candidate(NamedTuple):
 
 
 def inferred_mask(weights: Array) -> Array | None:
-    """Infer the mask from weights (N, T, S): (1, T, S) or None. Isolated zeros do not count."""
+    """Infer the mask, (1, T, S) or None, from weights (N, T, S). Isolated zeros do not count."""
     nowhere = (weights == 0).all(0)  # (T, S)
     later = np.triu(np.ones_like(nowhere), 1)
     blocked = nowhere.all(0) | nowhere.all(1, keepdims=True)
@@ -121,7 +121,7 @@ def inferred_mask(weights: Array) -> Array | None:
 
 
 def is_causal(blocked: Array | None) -> bool:
-    """Whether a mask (1 or H, T, S) hides all later tokens, of at least two."""
+    """Whether a mask (1 or H, T, S) of at least two tokens hides all later tokens."""
     if blocked is None or not 2 <= blocked.shape[-2] <= blocked.shape[-1]:
         return False
     queries, keys = blocked.shape[1:]  # the last keys belong to the queries
@@ -135,7 +135,7 @@ Tokens = Side | tuple[Side, Side] | Mapping[str, Side]
 
 
 def tokenizer_reader(tokenizer: Any) -> Reader | None:
-    """A function from an id to its text, by a tokenizer's ``token`` or ``decode`` (vocabulary for part of a letter)."""
+    """A function from an id to its text: a tokenizer's ``token`` or ``decode`` (vocabulary for partial letters)."""
     if callable(token := getattr(tokenizer, "token", None)):
         return lambda i: str(token(i))
     decode = getattr(tokenizer, "decode", None)
@@ -153,14 +153,14 @@ def tokenizer_reader(tokenizer: Any) -> Reader | None:
 
 
 class Sides(NamedTuple):
-    """Token texts, or functions from ids to texts, for the source, the target, and the decoder's output."""
+    """The text of tokens, or functions from ids to text, for the source, the target, and the decoder's output."""
 
     source: Side
     target: Side
     written: Side = None
 
     def of(self, kind: Kind) -> tuple[Side, Side]:
-        """The side of the queries, and the side of the keys."""
+        """The side of the queries and the side of the keys."""
         if kind == "cross":
             return self.target, self.source
         first, other = (self.source, self.target) if kind == "encoder" else (self.target, self.source)
@@ -168,7 +168,7 @@ class Sides(NamedTuple):
 
 
 def sides(tokens: Any) -> Sides:
-    """The tokens of both sides: see ``viz.attention``. Raises TypeError for anything else."""
+    """The tokens on both sides; see ``viz.attention``. Raises TypeError for anything else."""
     if tokenizer_reader(tokens) is not None:
         return Sides(_side(tokens), _side(tokens))
     if isinstance(tokens, Mapping):
@@ -202,7 +202,7 @@ def _side(tokens: Any) -> Side:
 
 
 def grouped(tokens: Sides, recorded: Sequence[Seen], source_ids: Ids = None, target_ids: Ids = None) -> list[Attention]:
-    """Group layers of the same kind and lengths, with the texts of their tokens."""
+    """Group layers of the same kind and lengths, with the text of their tokens."""
     groups: dict[tuple[Kind, int, int], list[Layer]] = {}
     for kind, layer in recorded:
         groups.setdefault((kind, *layer.weights.shape[-2:]), []).append(layer)
@@ -214,7 +214,7 @@ def grouped(tokens: Sides, recorded: Sequence[Seen], source_ids: Ids = None, tar
         queries = _named(of_queries, ids_of_queries, target)
         if kind == "cross" or target >= source:
             keys = _named(of_keys, target_ids if kind == "decoder" else source_ids, source)
-        elif len(queries) == source:  # with texts of the memory
+        elif len(queries) == source:  # with the text of the memory
             queries, keys = queries[source - target :], queries
         else:  # keys before the queries count back; −1 is the last in the memory
             keys = (*(f"−{back}" for back in range(source - target, 0, -1)), *queries)
@@ -225,7 +225,7 @@ def grouped(tokens: Sides, recorded: Sequence[Seen], source_ids: Ids = None, tar
 
 
 def _named(side: Side, ids: Ids, count: int) -> tuple[str, ...]:
-    """Texts for ``count`` positions: the side's, else the texts of ids, else the ids, else numbers."""
+    """Names for ``count`` positions: the side's, else the text of the ids, else the ids, else numbers."""
     if side is not None and not callable(side):
         return tuple(map(clean, side))
     if ids is None or len(ids) != count:

@@ -1,6 +1,6 @@
-"""Recording a model's attention: all attention that runs in a forward pass, in evaluation mode, while a ``Trace``
-observes each op. Attention is the fused op, or a softmax over the last axis whose result multiplies values. The
-trace leads back from the softmax through masks, sums and scalings to the product of queries and keys."""
+"""Records a model's attention: all attention that runs in a forward pass in evaluation mode, while a ``Trace`` observes
+each op. Attention is the fused op, or a softmax over the last axis whose result multiplies values. The trace leads back
+from the softmax through masks, sums and scalings to the product of queries and keys."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ class Frame(NamedTuple):
 
     path: str
     inputs: list[Variable]  # the floating-point tensors among its arguments
-    ids: Tensor | None  # the first argument, if it has integers
+    ids: Tensor | None  # the first argument, if it contains integers
 
 
 def from_call(
     model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any]
 ) -> tuple[list[Seen], Ids, Ids]:
-    """The attentions in a call, for its first sentence, in order; and the ids of source and target."""
+    """The attention layers in a call, in order, for its first sentence; and the ids of the source and target."""
     tensors = [v for v in (*inputs, *named_inputs.values()) if isinstance(v, Tensor)]
     wanting = [v for v in tensors if v.is_floating_point() and not v.requires_grad]
     copies = {id(v): v.detach().requires_grad_() for v in wanting}  # so that the tape records their ops
     args = tuple(copies.get(id(v), v) for v in inputs)
     kwargs = {name: copies.get(id(v), v) for name, v in named_inputs.items()}
-    # The number of sentences, from (B, T) integers, (B, C, T) choices, or (B, T, D).
+    # The number of sentences, inferred from (B, T) integers, (B, C, T) choices, or (B, T, D).
     batched = (v for v in tensors if v.ndim >= 2 + v.is_floating_point())
     counts = (len(v) if v.is_floating_point() else math.prod(v.shape[:-1]) for v in batched)
     trace = Trace(model, next(filter(None, counts), 1), (*args, *kwargs.values()))
@@ -66,7 +66,7 @@ def from_call(
 
 
 def _joined(recorded: list[Seen], lengths: list[int]) -> list[Seen]:
-    """Join a recurrent decoder's attentions, one for each token, into one; parts that some of them lack are dropped."""
+    """Join a recurrent decoder's attention at each token into one layer. Parts missing at any token are dropped."""
     joined: list[Seen] = []
     for _, group in groupby(recorded, lambda one: (one[0], one[1].path, *one[1].weights.shape)):
         looks = list(group)
@@ -83,7 +83,7 @@ def _joined(recorded: list[Seen], lengths: list[int]) -> list[Seen]:
 
 @contextmanager
 def in_evaluation(model: Module) -> Iterator[None]:
-    """In evaluation mode, all floating-point parameters require gradients; both are restored at the end."""
+    """Run in evaluation mode with gradients for all floating-point parameters; both are restored on exit."""
     frozen = [p for p in model.parameters() if not p.requires_grad and p.is_floating_point()]
 
     def freeze(yes: bool = True) -> None:
@@ -97,9 +97,9 @@ def in_evaluation(model: Module) -> Iterator[None]:
 
 
 def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: list[Frame]) -> Kind:
-    """Whether queries and keys come from the same tensor, judging by the innermost module whose inputs are states."""
+    """Whether queries and keys come from the same tensor, judging by the innermost module with states as inputs."""
     target, source = layer.weights.shape[-2:]
-    crosses = target != source  # if no module shows it
+    crosses = target != source  # unless a module determines it
     for frame in reversed(frames):
         (query_mapped, query_plain), (key_mapped, key_plain) = (_origins(x, frame) for x in (query, key))
         of_query, of_key = query_mapped or query_plain, key_mapped or key_plain
@@ -115,12 +115,12 @@ def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: li
 
 
 def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
-    """The module inputs that a tensor was computed from, with linear maps or products and without."""
+    """The module inputs that a tensor was computed from: those with linear maps or products, and those without."""
     inputs = {id(v._source()[0] or v): i for i, v in enumerate(frame.inputs)}  # by node, or by the leaf itself
     waiting: list[tuple[Any, bool]] = [] if x is None else [(x._source()[0] or x, False)]
     reached: tuple[set[int], set[int]] = set(), set()
     visited = set[tuple[int, bool]]()
-    for at, mapped in waiting:  # grows
+    for at, mapped in waiting:  # the list grows
         if (id(at), mapped) in visited:
             continue
         visited.add((id(at), mapped))
@@ -132,7 +132,7 @@ def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
 
 
 def _ids(values: list[Any], decoder_only: bool) -> tuple[Ids, Ids]:
-    """The first sentence's ids in the source (first tensor) and the target (next integer tensor), or None."""
+    """The ids of the first sentence in the source (first tensor) and the target (next integer tensor), or None."""
 
     def read(value: Tensor) -> Ids:
         if value.array.dtype.kind not in "iu" or value.ndim not in (1, 2, 3):
@@ -147,7 +147,7 @@ def _ids(values: list[Any], decoder_only: bool) -> tuple[Ids, Ids]:
 
 
 def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
-    """The attentions in some weights; see ``viz.attention``."""
+    """The attention given as weights; see ``viz.attention``."""
     by_kind: Mapping[Kind | None, Any] = weights if isinstance(weights, Mapping) else {None: weights}
     if not by_kind:
         raise ValueError("there are no weights: the dictionary is empty")
@@ -183,7 +183,7 @@ def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
 
 
 def _host(array: Any) -> Array:
-    """A float32 copy in main memory, as the caller's array may change. Raises TypeError for other values."""
+    """A float32 copy in main memory, as the caller's array may change. Raises TypeError if it is not an array."""
     try:
         return host(array).astype(np.float32, casting="same_kind")
     except (TypeError, ValueError) as error:
@@ -210,14 +210,14 @@ class Call(NamedTuple):
 
 
 class Trace(Observer):
-    """Records each attention for the first sentence of a batch, and the module inputs that it came from."""
+    """Records each attention layer for the first sentence in a batch, and the module inputs that it came from."""
 
     def __init__(self, model: Callable[..., Any], batch: int, inputs: Iterable[Any]) -> None:
         self.batch = batch
         self.seen: list[Seen] = []
         self.decoded: Tensor | None = None  # the ids passed to a decoder inside the model, if any
         self._paths = {module: path for path, module in model.named_modules()} if isinstance(model, Module) else {}
-        self._frames: list[Frame] = []  # the innermost last
+        self._frames: list[Frame] = []  # innermost last
         self._begin("", inputs)
         self._calls: dict[int, Call] = {}
         self._taken: set[int] = set()
@@ -252,7 +252,7 @@ class Trace(Observer):
                 break
 
     def _fused(self, args: tuple[Any, ...]) -> None:
-        """Record attention from the fused op's arguments, by its definition, without dropout."""
+        """Record the attention defined by the fused op's arguments, without dropout."""
         query, key, _, mask, _, causal, scale, _ = args
         weights = attention_weights(query.array, key.array, None if mask is None else mask.array, causal, scale)
         added = np.zeros(1) if mask is None else host(mask.array)
@@ -262,7 +262,7 @@ class Trace(Observer):
         parts: Iterable[Array] = map(_floats, (weights, np.broadcast_to(added, weights.shape), query.array, key.array))
         call = self._call(query)
         if len(weights) == 1 and call is not None and call.op == "reshape" and call.args[0].array.ndim == 3:
-            parts = (x[0] for x in parts)  # (1, N, T, Dh) was (N, T, Dh) in the call
+            parts = (x[0] for x in parts)  # (1, N, T, Dh), passed as (N, T, Dh)
         self._note(0.0, parts, float(scale), query, key)
 
     def _composed(self, result: Variable, x: Variable) -> None:
@@ -303,7 +303,7 @@ class Trace(Observer):
         return (q, k) if fits else None
 
     def _scaled_product(self, x: Any, depth: int = 0) -> tuple[Call, float] | None:
-        """The product that the scores come from, and its scale."""
+        """Find the product that the scores come from, and its scale."""
         call = self._call(x)
         if call is None or depth > _DEEPEST:
             return None
@@ -324,7 +324,7 @@ class Trace(Observer):
     def _note(
         self, noise: float, parts: Iterable[Array | None], scale: float, query: Variable | None, key: Variable | None
     ) -> None:
-        """Record the weights, what was added to their scores (a mask or a bias), queries and keys."""
+        """Record the weights, the mask or bias added to their scores, the queries and the keys."""
 
         def first(x: Array) -> Array:
             """The first sentence in (B, H, ...)."""
@@ -334,7 +334,7 @@ class Trace(Observer):
             return x.reshape(math.prod(lead[:-1]), lead[-1] if lead else 1, t, s)[0]
 
         def shared(x: Array) -> Array:
-            """Keep one copy if all heads share it."""
+            """Keep a single copy if all heads share it."""
             return np.array(x[:1] if (x == x[:1]).all() else x)
 
         weights, added, q, k = (None if p is None else np.array(first(p)) for p in parts)
@@ -352,7 +352,7 @@ class Trace(Observer):
 
 
 def _factor(call: Call, position: int) -> float | None:
-    """The factor in a product or quotient, if that argument is a number, even as a tensor."""
+    """The factor in a product or quotient, if that argument is a number or a tensor with one number."""
     x = call.args[position]
     if isinstance(x, Variable):
         x = float(host(x.array).reshape(())) if x.array.size == 1 and x._node is None else None

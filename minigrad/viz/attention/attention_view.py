@@ -1,4 +1,4 @@
-"""The view that ``viz.attention`` returns: it shows itself in a notebook, and saves itself as a page or picture."""
+"""The view that ``viz.attention`` returns. It shows itself in a notebook, and can be saved as a page or picture."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from .attention_record import from_call, from_weights
 
 Look = Literal["head", "matrix", "model"]
 Heads = int | Sequence[int] | None
-EXACT = 600_000  # numbers; up to this many, all keep float32's digits; more become float16 with three
+EXACT = 600_000  # numbers; up to this many keep all float32 digits, more become float16 with three digits
 PARTS = ("weights", "query", "key", "bias")  # the arrays of a layer
 SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_model", "_neuron", "_start"))
 
 
 def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = "", **kwargs: Any) -> AttentionView:
-    """Which tokens each token attends to, in every layer and head of encoder, decoder and cross-attention, for the
-    first sentence of a batch.
+    """Show which tokens each token attends to, in every layer and head of encoder, decoder and cross-attention, for the
+    first sentence in a batch.
 
         viz.attention(model, source, target, tokens=(source_tokens, target_tokens)).save("attention.html")
         viz.attention({"encoder": weights}, ["I", "like", "cats"]).save("heads.svg", layer=0, head=2)
 
     Args:
-        subject: a module, or a function of tensors, which is called once with ``inputs`` and ``kwargs`` in evaluation
-            mode, recording every attention that runs. Or weights: an array or Tensor (L, H, T, S), (H, T, S) or (T,
-            S), a list with one (H, T, S) or (B, H, T, S) for each layer, or {"encoder": …, "decoder": …, "cross": …} of
+        subject: a module, or a function of tensors. It is called once with ``inputs`` and ``kwargs`` in evaluation
+            mode, and all attention that runs is recorded. Or weights: an array or Tensor (L, H, T, S), (H, T, S) or (T,
+            S), a list of (H, T, S) or (B, H, T, S) for each layer, or {"encoder": …, "decoder": …, "cross": …} of
             these. Each query and key is a token; rows sum to 1.
-        inputs: for a module, its inputs; for weights, the source tokens and the target tokens.
-        tokens: a list of texts for both sides, a pair for source and target, or {"source": …, "target": …,
-            "written": …}, where any may be missing: a decoder's rows show the tokens that it writes, or else the
-            tokens that it has read. For a module, also a tokenizer or a function from an id to a text (but not for
-            "written"). By default the module's ``tokenizer`` is used, else the ids, else numbers.
-        title: the page's title; by default, the tokens.
+        inputs: the inputs of a module; for weights, the source tokens and the target tokens.
+        tokens: a list of strings for both sides, a pair for source and target, or {"source": …, "target": …, "written":
+            …}, where any key may be missing. A decoder's rows show the tokens that it writes, or else the tokens that
+            it has read. A module also accepts a tokenizer or a function from an id to a string (but not for "written").
+            By default the module's ``tokenizer`` is used, else the ids, else numbers.
+        title: the page title; by default, the tokens.
 
-    Raises TypeError: not a module or weights; tokens that are not texts; ValueError: no attention, tokens that do not
-    match, weights that are not rows of probabilities.
+    Raises TypeError for anything but a module or weights, or tokens that are not strings; ValueError if there is no
+    attention, the tokens do not match, or the weights are not rows of probabilities.
     """
     if isinstance(subject, Module) or (callable(subject) and not isinstance(subject, Tensor)):
         both = sides(getattr(subject, "tokenizer", None) if tokens is None else tokens)
@@ -61,8 +61,8 @@ def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = ""
 
 
 class AttentionView(Picture):
-    """Attention of some tokens: all kinds, layers and heads, counted from 0; -1 is the last. ``attentions`` has one of
-    each kind, ``beam`` the texts from a search, best first, to select in the page."""
+    """The attention between some tokens: all kinds, layers and heads, counted from 0 (-1 is the last). ``attentions``
+    has an item for each kind, ``beam`` the hypotheses of a search, best first, to select on the page."""
 
     def __init__(self, attentions: Sequence[Attention], title: str = "", beam: Sequence[Candidate] = ()) -> None:
         if not attentions:
@@ -81,16 +81,16 @@ class AttentionView(Picture):
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The available kinds: "encoder", "decoder", "cross"."""
+        """The available kinds of attention: "encoder", "decoder", "cross"."""
         return tuple(a.kind for a in self.attentions)
 
     def weights(self, kind: Kind | None = None) -> list[Array]:
-        """The weights (H, T, S) of each layer, by default for the kind that ``svg`` draws."""
+        """The weights (H, T, S) of each layer, by default of the kind that ``svg`` draws."""
         return [layer.weights for layer in self._of(kind).layers]
 
     def page(self) -> Page:
         texts = self.beam or (Candidate("", 0.0, self.attentions),)
-        different = list({id(one): one for text in texts for one in text.attentions}.values())  # texts may share some
+        different = list({id(one): one for text in texts for one in text.attentions}.values())  # they may share some
         arrays = (getattr(layer, name) for one in different for layer in one.layers for name in PARTS)
         half = sum(array.size for array in arrays if array is not None) > EXACT
         places = {id(one): place for place, one in enumerate(different)}
@@ -108,16 +108,16 @@ class AttentionView(Picture):
         head: Heads = None,
         dark: bool = False,
     ) -> str:
-        """A picture for a paper or a slide, as SVG with text that stays text; sizes are in points. Larger weights are
-        darker; in a line picture, heads differ only by colour.
+        """A picture for a paper or a slide, as SVG in which text stays text. Sizes are in points. Larger weights are
+        darker; in a line picture, heads differ only in colour.
 
         Args:
             view: "head" (lines between tokens), "matrix" (cells), or "model" (all layers and heads).
-            kind: "encoder", "decoder" or "cross"; None: "cross" if there is one, else the first.
-            layer: a number; None averages over layers. dark: light on dark, for slides.
-            head: a number, or several; None takes all. Lines have a colour for each head; cells show the mean.
+            kind: "encoder", "decoder" or "cross"; None means "cross" if available, else the first.
+            layer: a number; None averages over all layers. dark: draw light on dark, for slides.
+            head: a number, or several; None means all. Lines have a colour for each head; cells show the mean.
 
-        Raises ValueError: the view, kind, layer or head does not exist.
+        Raises ValueError if the view, kind, layer or head does not exist.
         """
         attention, palette = self._of(kind), DARK if dark else LIGHT
         if view == "model":
@@ -160,30 +160,30 @@ def _kind(attention: Attention, half: bool) -> dict[str, Any]:
     }
 
 
-LEAST = 0.01  # smaller weights are not drawn as lines,
-FAINTEST = 0.002  # and these not as cells
-MOST = 2000  # maximum lines of a picture, the largest weights
-MARGIN = 8.0  # points: around the picture
-LONGEST = 90.0  # points of a token's text
+LEAST = 0.01  # smaller weights are not drawn as lines
+FAINTEST = 0.002  # smaller weights are not drawn as cells
+MOST = 2000  # maximum number of lines in a picture, for the largest weights
+MARGIN = 8.0  # points around the picture
+LONGEST = 90.0  # points for a token's text
 GAP = 120.0  # points between the two sides of lines
-NUMBERED = 16  # maximum tokens per side for which cells show their numbers
+NUMBERED = 16  # maximum number of tokens per side for numbers in cells
 POOLED = 32  # cells per side of a small picture: a cell shows the largest weight of its tokens
 _CURVE = 0.7  # opacity is the weight to this power, so that weights around 0.1 are visible
-_SHADES = 50  # opacity levels: a file has one path for each
-_SLANT = 0.71  # the height and width of a text of length 1 at 45°
+_SHADES = 50  # opacity levels; a file has a path for each
+_SLANT = 0.71  # the height and width of text of length 1 at 45°
 
 
 class Chosen(NamedTuple):
     """The heads to draw."""
 
-    weights: Array  # (H, T, S) of some heads
+    weights: Array  # (H, T, S) of the selected heads
     heads: tuple[int, ...]  # their numbers
     title: str
     blocked: Array | None  # (T, S), True where all of them are masked; None without a mask
 
 
 def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | None) -> Chosen:
-    """Some heads of a layer, or of the mean over layers. Raises ValueError: out of range, or head counts differ."""
+    """The heads of a layer, or of the mean over layers. Raises ValueError if out of range or head counts differ."""
     layers = attention.layers
     if layer is None and len({len(one.weights) for one in layers}) > 1:
         raise ValueError("layers with different numbers of heads have no mean: choose a layer")
@@ -219,13 +219,13 @@ def _note(drawing: PointDrawing, notes: list[str]) -> PointDrawing:
 
 
 def _colours(what: Chosen, palette: Palette) -> list[str]:
-    """The keys' colours; a quiet one for a key that no query may attend to."""
+    """The colours of the keys: a quiet colour for a key that no query may attend to."""
     hidden: Array = np.zeros(what.weights.shape[1:]) if what.blocked is None else what.blocked
     return [palette.quiet if column.all() else palette.ink for column in hidden.T]
 
 
 def head_picture(attention: Attention, what: Chosen, palette: Palette) -> PointDrawing:
-    """Tokens on both sides and lines between them, more opaque for larger weights, in a colour for each head."""
+    """Draw tokens on both sides and lines between them, more opaque for larger weights, in a colour for each head."""
     sides = (attention.rows, attention.keys)
     rows = max(map(len, sides))
     size = 9.0 if rows <= 40 else 7.5 if rows <= 80 else 6.0
@@ -241,7 +241,7 @@ def head_picture(attention: Attention, what: Chosen, palette: Palette) -> PointD
     middles = [[top + pitch * (i + (rows - len(side) + 1) / 2) for i in range(len(side))] for side in sides]
     least = max(LEAST, float(np.sort(what.weights, None)[-MOST:][0]))
     apart = min(1.3, 0.5 * (pitch if len(middles[0]) > 1 else 14.0) / len(what.heads))
-    for k, (head, weights) in enumerate(zip(what.heads, what.weights, strict=True)):  # with heads side by side
+    for k, (head, weights) in enumerate(zip(what.heads, what.weights, strict=True)):  # heads are side by side
         colour = palette.nth(head) if len(what.heads) > 1 else palette.accent
         lower = apart * (k - (len(what.heads) - 1) / 2)
         for opacity, places in _shaded(weights, least):
@@ -272,7 +272,7 @@ def _key(drawing: PointDrawing, heads: tuple[int, ...]) -> None:
 
 
 def matrix_picture(attention: Attention, what: Chosen, palette: Palette) -> PointDrawing:
-    """A cell for each pair of tokens: rows attend to columns; several heads show their mean."""
+    """Draw a cell for each pair of tokens. Rows attend to columns; several heads show their mean."""
     weights = what.weights.mean(0)
     rows, columns = weights.shape
     few = max(rows, columns) <= NUMBERED
@@ -318,7 +318,7 @@ def _cells(drawing: PointDrawing, weights: Array, first: Box) -> None:
 
 
 def model_picture(attention: Attention, palette: Palette) -> PointDrawing:
-    """Every head of every layer as a small matrix: layers downwards, heads across."""
+    """Draw every head of every layer as a small matrix, with layers downwards and heads across."""
     rows, columns = len(attention.layers), max(len(layer.weights) for layer in attention.layers)
     side, step = 46.0, 54.0
     left, top = MARGIN + 34, MARGIN + 4.2 * SMALL
@@ -344,7 +344,7 @@ def pooled(weights: Array, most: int = POOLED) -> Array:
 
 
 def _shaded(weights: Array, least: float) -> list[tuple[float, Sequence[tuple[int, int]]]]:
-    """Positions (row, column) of weights of at least ``least``, by opacity, faintest first."""
+    """The positions (row, column) of weights of at least ``least``, by opacity, faintest first."""
     steps = np.clip(np.rint(np.clip(weights, 0, 1) ** _CURVE * _SHADES), 1, _SHADES).astype(int)
     steps[weights < least] = 0
     shades = [step for step in np.unique(steps).tolist() if step]

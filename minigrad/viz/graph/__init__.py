@@ -1,4 +1,4 @@
-"""Compute graphs: recorded, described, folded and drawn."""
+"""Compute graphs: recording, describing, folding and drawing them."""
 
 from .graph_view import GraphView, graph, make_dot
 

@@ -1,4 +1,4 @@
-"""Inferring the module of each op from the parameters that ops read, if the call was not recorded."""
+"""Infers the module of each op from the parameters that ops read, if the call was not recorded."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _OPS = {  # parameterless modules whose op has a different name
     "unflatten": "reshape",
     "alphadropout": "mul",
 }
-_CONTAINERS = (Sequential, ModuleList, ModuleDict)  # their forward adds no op
+_CONTAINERS = (Sequential, ModuleList, ModuleDict)  # their forward function adds no op
 
 
 def modules_of(
     tape: Sequence[Node], names: Mapping[int, Sequence[str]], modules: Mapping[str, Module] | None = None
 ) -> dict[Node, str]:
-    """The path of a module for each op on a tape, from the names of parameters (by id) and the modules (by path).
+    """The module path of each op on a tape, given the names of parameters (by id) and the modules (by path).
 
-    An op that reads parameters belongs to their module (unless they have several names). Ops between two such ops are
-    in the innermost module around both: a relu between "layers.0.linear1" and "layers.0.linear2" is in "layers.0". In a
-    Sequential they belong to the modules between the two. An op that adds a module's result to that module's input
-    belongs to it (a residual connection).
+    An op that reads parameters belongs to their module (unless they have several names). Ops between two such ops
+    belong to the innermost module around both: a relu between "layers.0.linear1" and "layers.0.linear2" is in
+    "layers.0". In a Sequential, they belong to the modules in between. An op that adds a module's result to its input
+    (a residual connection) belongs to that module.
     """
     certain: dict[Node, str] = {}
     for node in tape:
@@ -61,15 +61,15 @@ def _around(paths: Iterable[str]) -> str:
 def _add_residuals(
     tape: Sequence[Node], belongs: dict[Node, str], certain_modules: Mapping[Node, str], modules: Mapping[str, Module]
 ) -> None:
-    """Move an op that adds the result of a block's last part to the block's input into the block. This must be a
-    module in a ModuleList, or of a class with such connections elsewhere, unless the next op is already in it."""
+    """Move an op that adds the result of a block's last part to the block's input into the block. The block must be in
+    a ModuleList, or its class must have such connections elsewhere, unless the next op is already in the block."""
     readers: dict[Node | int, list[Node]] = {}
     for node in tape:
         for source in _sources(node):
             readers.setdefault(_key(source), []).append(node)
 
     def within(branch: Node, skipped: Any) -> str:
-        """The innermost module around all ops between the two; "" if one was not computed from the other."""
+        """The innermost module around all ops between the two; "" if none of them reads the skipped one."""
         start = skipped.order if isinstance(skipped, Node) else -1
         inside: set[Node] = set()
         todo = [branch]
@@ -112,7 +112,7 @@ def _add_residuals(
 
 
 def _sources(node: Node) -> list[Any]:
-    """The inputs of an op: nodes, and tensors without a recorded op (or their remains, if they are freed)."""
+    """The inputs of an op: nodes, and tensors without a recorded op (or their remains, if freed)."""
     constants = [a for a in map(there, node.others) if isinstance(a, Variable | WeakValue)]
     return [edge[0] for edge in node.edges] + constants
 
@@ -134,14 +134,14 @@ def _add_between(
         nodes = list(run)
         for path in sorted(chains, key=len, reverse=True):
             begin, end = (_place(chains[path], path, inner) for inner in ends)
-            if begin == end:  # both are None, or the same
+            if begin == end:  # both are None, or the same module
                 continue
             children = chains[path][0 if begin is None else begin + 1 : end]
             inner = [".".join(filter(None, (path, child))) for child in children]
             free = [p for p in inner if p in modules and not any(True for _ in modules[p].parameters())]
             kinds = [_op_of(modules[p]) for p in free]
             matched = _matched([node.op.name for node in nodes], kinds, begin is not None and end is not None)
-            if begin is None and len(matched) < len(nodes):  # some ran before the Sequential
+            if begin is None and len(matched) < len(nodes):  # some ops ran before the Sequential
                 continue
             for node, place in zip(nodes, matched, strict=False):
                 belongs[node] = max(belongs[node], free[place], key=len)
@@ -163,8 +163,8 @@ def _op_of(module: Module) -> str | None:
 
 
 def _matched(ops: Sequence[str], kinds: Sequence[str | None], between: bool) -> list[int]:
-    """The index of each op's module, in order, as far as classes determine it: a ReLU is a relu. ``between``: the ops
-    come from all of these modules, so the remaining ops belong to modules with unknown ops."""
+    """The index of each op's module, in order, as far as classes determine it: a relu comes from a ReLU. ``between``:
+    the ops come from all of these modules, so the remaining ops belong to modules with unknown ops."""
     matched: list[int] = []
     place, is_used = 0, False
     for op in ops:

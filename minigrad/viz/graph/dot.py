@@ -1,5 +1,5 @@
-"""A folded graph in the DOT and Mermaid languages, and Graphviz's drawing of it. Names from the program are text:
-escaped, on one line, and cut in the middle if they are long."""
+"""A folded graph in the DOT and Mermaid languages, and Graphviz's drawing of it. Names from the program are escaped,
+put on one line, and cut in the middle if they are long."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .fold import DIRECTIONS, Child, Direction, Tree, count, key_of, labels, num
 from .graph_data import Edge, Graph
 
 Colour = Literal["none", "time", "bytes", "gradient"]
-SIZE, SMALL = 12, 10  # points: of first lines; of second lines and of leaves next to an op
+SIZE, SMALL = 12, 10  # points for first lines; for second lines and leaves next to an op
 _ROW = 0.3  # inches for a leaf next to an op
 _NO_LABEL = re.compile(r"[^\w ,.()=∇‖·×…−]|\.(?= )")  # characters that Mermaid might interpret in labels
 _UNQUOTED = str.maketrans({'"': "'", "\\": "/"})
@@ -23,8 +23,8 @@ _INKS: dict[str, str] = {"time": "minus", "bytes": "accent", "gradient": "backwa
 
 
 class Dot:
-    """Writes the open part of a tree. Subclasses override ``wire``, a line's attributes, ``legend``, their
-    meaning, and ``marked``, the highlighted box."""
+    """Writes the open part of a tree. Subclasses override ``wire`` (the attributes of a line), ``legend`` (their
+    meaning) and ``marked`` (the highlighted box)."""
 
     marked = ""
 
@@ -62,12 +62,12 @@ class Dot:
         return "\n".join([*lines, "}"]) + "\n"
 
     def svg(self) -> str:
-        """The drawing of Graphviz's ``dot``. Raises ImportError like ``library``."""
+        """The picture drawn by Graphviz's ``dot``. Raises ImportError like ``library``."""
         result: str = library().Source(self.source()).pipe("svg", encoding="utf-8", quiet=True)
         return result[result.index("<svg") :]
 
     def mermaid(self) -> str:
-        """The same in Mermaid's language (https://mermaid.js.org), which GitHub renders in Markdown."""
+        """The tree in the Mermaid language (https://mermaid.js.org), which GitHub renders in Markdown."""
         lines = ["flowchart TB", *self._nested(("group", 0), "  ")]
         for (source, target), edges in self.wires.items():
             arrow = "-->" if all(edge.gradient is None for edge in edges) else "<-->"
@@ -103,7 +103,7 @@ class Dot:
                     yield from self._side(child, indent)
 
     def _side(self, op: int, indent: str) -> Iterator[str]:
-        """The leaves next to an op, as one table; Graphviz 2 needs the lowest line first, for the arrowheads."""
+        """The leaves next to an op, as a table. Graphviz 2 needs the lowest line first, for the arrowheads."""
         if not (docks := self.labels[f"n{op}"].docks):
             return
         rows = ""
@@ -184,13 +184,13 @@ class Dot:
 
 
 def span(text: str, colour: str, size: int = SIZE, face: str = "") -> str:
-    """Text in the form of Graphviz's labels."""
+    """Text in the format of Graphviz labels."""
     family = f' face="{face}"' if face else ""
     return f'<font color="{colour}" point-size="{size}"{family}>{escaped(text)}</font>'
 
 
 def library() -> Any:
-    """Graphviz's Python package. Raises ImportError if it, or the program ``dot`` that it calls, is missing."""
+    """Graphviz's Python package. Raises ImportError if it, or the ``dot`` program that it calls, is missing."""
     try:
         import graphviz
 

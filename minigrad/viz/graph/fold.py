@@ -1,6 +1,6 @@
-"""The boxes of a graph, and their labels: modules nest, repeats are drawn once, and everything fits on a screen. The
-program's order determines the boxes. Consecutive ops of the same module are one box, so a module that ran twice
-has two. A box is an interval of time, so folded boxes form no cycles."""
+"""The boxes of a graph, and their labels. Modules nest, repeats are drawn once, and everything fits on one screen. The
+program's order determines the boxes: consecutive ops of a module share a box, so a module that ran twice has two boxes.
+Each box is an interval of time, so folded boxes cannot form cycles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Literal
 from .graph_data import Edge, Graph, Node, Value, common, ways
 
 BUDGET = 40  # boxes that fit on one screen
-CLICKS = 3  # the last of them selects the node
+CLICKS = 3  # the last click selects the node
 DOCKED = 3
 Child = tuple[Literal["group", "node"], int]  # and a number
 
@@ -23,13 +23,13 @@ Child = tuple[Literal["group", "node"], int]  # and a number
 class Group:
     """A box that contains others."""
 
-    kind: Literal["module", "repeat", "section"]  # a module; modules of the same structure; a part of too many boxes
+    kind: Literal["module", "repeat", "section"]  # a module; similar modules; a part of too many boxes
     label: str  # its name inside the parent box, "" for a section
     path: str  # of the module, of a repeat's first module, or of the module around a section
-    parent: int | None  # the group around it, None for the outermost
+    parent: int | None  # the group around it; None for the outermost
     children: list[Child] = field(default_factory=list)  # in the program's order
-    times: int = 0  # for a repeat: the number of modules
-    opens: list[int] = field(default_factory=list)  # groups inside it that open with it, if they fit
+    times: int = 0  # for a repeat, the number of modules
+    opens: list[int] = field(default_factory=list)  # groups inside it that open along with it, if they fit
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Tree:
         return ("group", closed[-1]) if closed else ("node", node)
 
     def boxes(self, opened: set[int], group: int = 0, docked: bool = False) -> list[Child]:
-        """The visible boxes of a group: nodes (``docked``: also next to an op) and closed groups, in order."""
+        """The visible boxes of a group, in order: nodes (``docked``: even next to an op) and closed groups."""
         if group not in opened:
             return [("group", group)]
         children = self.groups[group].children
@@ -83,7 +83,7 @@ class Tree:
 
 
 def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | None = None) -> Tree:
-    """The nested boxes of a graph, opened within a ``budget`` of boxes, or up to ``depth``."""
+    """The nested boxes of a graph, opened up to a ``budget`` of boxes or up to ``depth``."""
     tree = _by_time(graph)
     _place_leaves(graph, tree)
     _dissolve(tree)
@@ -97,7 +97,7 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
     else:
         modules = {number for number, group in enumerate(tree.groups) if group.kind == "module"}
         tree.opened = {number for number in modules if len(modules.intersection(tree.around(number))) <= depth}
-    # The groups that open with each group: as few as possible so that no node is more than CLICKS clicks away.
+    # The groups that open along with each group: as few as possible so that no node is more than CLICKS clicks away.
     for most in (12, 18, 26, BUDGET, 60, 90, 140, 200):
         for number, group in enumerate(tree.groups):
             group.opens = _fitting(tree, number, most, repeats=most > BUDGET)
@@ -107,7 +107,7 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
 
 
 def wires(graph: Graph, tree: Tree, opened: set[int]) -> dict[tuple[Child, Child], list[Edge]]:
-    """The edges between visible boxes, by the two boxes that they connect, in the order of their first edge."""
+    """The edges between visible boxes, by the pair of boxes that they connect, in the order of their first edge."""
     box = [tree.box_of(node.id, opened) for node in graph.nodes]
     wires: dict[tuple[Child, Child], list[Edge]] = {}
     for edge in graph.edges:
@@ -117,7 +117,7 @@ def wires(graph: Graph, tree: Tree, opened: set[int]) -> dict[tuple[Child, Child
 
 
 def clicks(tree: Tree, node: int) -> int:
-    """The number of clicks, from the initial state, to select a node."""
+    """The number of clicks needed to select a node from the initial state."""
     opened, count = set(tree.opened), 1
     while (box := tree.box_of(node, opened))[0] == "group":
         opened |= {box[1], *tree.groups[box[1]].opens}
@@ -139,7 +139,7 @@ class Total:
 
 
 def total(graph: Graph, nodes: list[int]) -> Total:
-    """The totals over some nodes; a single node's norm is that of its gradient."""
+    """The totals over some nodes. For a single node, the norm is that node's gradient norm."""
     members = [graph.nodes[number] for number in nodes]
     weights = [node for node in members if node.kind == "parameter"]
     forward = [node.forward_seconds for node in members if node.forward_seconds is not None]
@@ -165,7 +165,7 @@ def norm(value: Value | None) -> float | None:
 
 
 def _by_time(graph: Graph) -> Tree:
-    """Ops in order of creation; each run of the same module is a group inside the group of its parent module."""
+    """Group ops in order of creation: each run of the same module is a group inside the group of its parent module."""
     tree = Tree([Group("module", graph.title, "", None)], [0] * len(graph.nodes))
     stack = [("", 0)]  # the open modules, and their groups
     for node in graph.nodes:
@@ -185,7 +185,7 @@ def _by_time(graph: Graph) -> Tree:
 
 
 def _place_leaves(graph: Graph, tree: Tree) -> None:
-    """Put leaves into the innermost group with all their readers; a leaf with a single reader goes next to it."""
+    """Put leaves into the innermost group with all their readers, and a leaf with a single reader next to it."""
     readers: list[list[int]] = [[] for _ in graph.nodes]  # for each node, one reader per edge
     for edge in graph.edges:
         readers[edge.source].append(edge.target)
@@ -208,7 +208,7 @@ def _place_leaves(graph: Graph, tree: Tree) -> None:
 
 
 def _dissolve(tree: Tree) -> None:
-    """Replace a module that is a single op with that op, under the module's name."""
+    """Replace a module that runs a single op with that op, under the module's name."""
     for number in range(len(tree.groups) - 1, 0, -1):
         group = tree.groups[number]
         visible = tree.seen(group.children)
@@ -224,10 +224,10 @@ def _dissolve(tree: Tree) -> None:
 
 
 def _fold_repeats(graph: Graph, tree: Tree) -> None:
-    """Fold adjacent modules of the same structure into one box: their parent, if it contains no other op."""
+    """Fold adjacent modules of the same structure into one box (their parent, if it contains no other op)."""
 
     def alike(*children: Child) -> bool:
-        """Whether two are numbered modules of the same structure, such as "layers.0" and "layers.1"."""
+        """Whether both are numbered modules of the same structure, such as "layers.0" and "layers.1"."""
         paths = {tree.groups[number].path for kind, number in children if kind == "group"}
         modules = [graph.modules[path] for path in paths if path in graph.modules and graph.modules[path].alike]
         return len(modules) == 2 and len({(m.alike, re.sub(r"\d+", "0", m.path)) for m in modules}) == 1
@@ -283,7 +283,7 @@ def _adopt(tree: Tree, parent: int, runs: list[list[Child]], kind: Literal["repe
 
 
 def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
-    """The groups inside an open group that can be open too within the budget, level by level, without repeats."""
+    """The groups inside an open group that can be open within the budget as well, level by level, without repeats."""
     count, fitting, level = tree.size(group), list[int](), tree.inner(group)
     while level:
         can = [inner for inner in level if tree.groups[inner].kind == "module" or repeats]
@@ -301,7 +301,7 @@ def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
 Direction = Literal["forward", "backward", "both"]
 Look = Literal["text", "name", "kind", "times"]
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward", "both")
-LONGEST, BESIDE = 40, 24  # characters in a name, and in the name of a leaf next to an op; the panel shows all
+LONGEST, BESIDE = 40, 24  # characters in a name, and in that of a leaf next to an op; the panel shows all
 SEPARATOR = " · "
 _JOINERS = "\u200c\u200d"  # used in emoji and in many scripts
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
@@ -309,7 +309,7 @@ _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, 
 
 @dataclass(frozen=True)
 class Label:
-    """The text of a box."""
+    """The text in a box."""
 
     line: tuple[tuple[str, Look], ...]  # the parts of its first line
     below: tuple[str, str, str]  # the second line, for each of DIRECTIONS; "" for none
@@ -329,12 +329,12 @@ def labels(graph: Graph, tree: Tree) -> dict[str, Label]:
 
 
 def key_of(box: Child) -> str:
-    """A box's id in DOT, in SVG and in the page."""
+    """The id of a box in DOT, in SVG and on the page."""
     return f"{box[0][0]}{box[1]}"
 
 
 def shortened(words: str, longest: int = LONGEST) -> str:
-    """A text on one line, without control characters, and cut in the middle if it is long."""
+    """Text on one line, without control characters, and cut in the middle if it is long."""
     printable = (c if c.isprintable() or c.isspace() or c in _JOINERS else "\ufffd" for c in words)
     words = " ".join("".join(printable).split())
     return words if len(words) <= longest else f"{words[: longest // 2]}…{words[1 - longest // 2 :]}"
@@ -360,7 +360,7 @@ def name_of(graph: Graph, tree: Tree, node: Node) -> str:
 
 
 def shown(value: Value | None, sign: str = "") -> str:
-    """A single number; for larger values the shape, or the norm of a gradient (``sign``)."""
+    """A single number, or for larger values the shape, or the norm of a gradient (``sign``)."""
     if value is None:
         return ""
     if (text := _single(value)) is not None:
@@ -372,14 +372,14 @@ def shown(value: Value | None, sign: str = "") -> str:
 
 
 def _single(value: Value) -> str | None:
-    """The number of a scalar, or of an array of one element with its brackets; None for others."""
+    """The number in a scalar, or in a one-element array with its brackets; None for other values."""
     if len(value.shape) > 2 or value.table is None or [len(row) for row in value.table] != [1]:
         return None
     return "[" * len(value.shape) + number(value.table[0][0]) + "]" * len(value.shape)
 
 
 def _group(graph: Graph, tree: Tree, place: int, each: Total) -> Label:
-    """A group's name, its module count, their class, and the totals that it shows when closed."""
+    """A group's name, the count and class of its modules, and the totals that it shows when closed."""
     group, label = tree.groups[place], label_of(graph, tree, place)
     module = graph.modules.get(group.path) if group.kind != "section" else None
     parts: list[tuple[str, Look]] = [(shortened(label), "name")]
@@ -408,13 +408,13 @@ def label_of(graph: Graph, tree: Tree, number: int) -> str:
 
 
 def _by_direction(*parts: str) -> tuple[str, str, str]:
-    """The second line for each of DIRECTIONS, from the parts for always, forward and backward."""
+    """The second line for each of DIRECTIONS, from the parts to show always, forward and backward."""
     a, b, c = (SEPARATOR.join(filter(None, some)) for some in (parts[:2], parts[::2], parts))
     return a, b, c
 
 
 def number(value: float) -> str:
-    """A readable number: 4 significant digits, and a typographic minus. (Same as in assets/base.js.)"""
+    """A readable number with 4 significant digits and a typographic minus (as in assets/base.js)."""
     if not math.isfinite(value):
         return "NaN" if value != value else "Infinity" if value > 0 else "−Infinity"
     size = abs(value)
@@ -429,6 +429,6 @@ def number(value: float) -> str:
 
 
 def count(amount: float, unit: str = "") -> str:
-    """Three significant digits: "166 k"; with a unit "1.5 ms"."""
+    """An amount with three significant digits: "166 k", or "1.5 ms" with a unit."""
     size, prefix = next((each for each in _PREFIXES if amount >= each[0]), _PREFIXES[-1])
     return f"{float(f'{amount / size:.3g}'):g} {prefix}{unit}".rstrip()

@@ -1,5 +1,5 @@
-"""A compute graph as plain data, from which all its pictures are drawn: nodes (op calls, and tensors without a recorded
-op), edges from a node to the readers of its result, and modules."""
+"""A compute graph as plain data, from which all pictures are drawn. It has nodes (op calls, and tensors without a
+recorded op), edges from each node to the readers of its result, and modules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Kind = Literal["op", "parameter", "input", "constant"]
 
 @dataclass(frozen=True)
 class Value:
-    """An array for display: a small one as its elements, a larger one as statistics and a heat map."""
+    """An array for display. A small array is stored as its elements, a larger one as statistics and a heat map."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -34,7 +34,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Source:
-    """A piece of Python: its text and location (a short path: ``graph_names.readable``)."""
+    """A piece of Python code: its text and location (a short path; see ``graph_names.readable``)."""
 
     text: str
     file: str
@@ -48,10 +48,10 @@ class OpInfo:
     name: str
     formula: str  # of the forward pass: the first line of its docstring
     forward: Source | None  # its definition
-    rules: dict[str, Source] = field(default_factory=dict)  # by the input's name; a Function's under "backward"
-    helpers: dict[str, Source] = field(default_factory=dict)  # functions that rules call, by name
+    rules: dict[str, Source] = field(default_factory=dict)  # by input name; that of a Function under "backward"
+    helpers: dict[str, Source] = field(default_factory=dict)  # functions called by rules, by name
     gradients: dict[str, str] = field(default_factory=dict)  # the formula of each rule: "dW = gᵀ x"
-    kernel: Source | None = None  # replaces definition and rules, if the op has one
+    kernel: Source | None = None  # replaces the definition and rules, if the op has a kernel
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Saved:
     """A value that a node saves for the backward pass."""
 
     name: str  # of the input, "out", or "kernel" for a kernel's values
-    bytes: int  # of the memory that it keeps alive; 0 for a parameter's, which lives anyway
+    bytes: int  # of the memory that it keeps alive; 0 for a parameter, which lives anyway
     node: int | None = None  # the node whose result this is
 
 
@@ -72,9 +72,9 @@ class Node:
     op: str  # the key in Graph.ops; "" for a leaf
     name: str  # its name in the program: a parameter's path, a variable's name, or the op's name
     module: str = ""  # the path of its module, "" for none
-    place: str = ""  # the line of the program that created it, "file:line",
+    place: str = ""  # the program line that created it, "file:line",
     code: str = ""  # and its text
-    # The op's non-tensor arguments, as text; "names" if a parameter has several; "hooks" on its gradient; notes on
+    # The op's non-tensor arguments as text; "names" if a parameter has several names; "hooks" on its gradient; notes on
     # "backward" and "checkpoint", if any.
     attributes: dict[str, str] = field(default_factory=dict)
     value: Value | None = None  # of the result (the first of several)
@@ -88,20 +88,20 @@ class Node:
 
 @dataclass
 class Edge:
-    """A result and its reader."""
+    """A connection from a result to its reader."""
 
     source: int
     target: int
-    input: str  # of the target: "x", "weight"; for a variadic op "xs 2"
+    input: str  # of the target: "x", "weight", or "xs 2" for a variadic op
     slot: int = 0  # the index of the source's result
-    # The result of the target's rule for this input, before summation; None if no backward has run, or the input
+    # The result of the target's rule for this input, before summation; None if no backward pass has run, or the input
     # requires no gradient.
     gradient: Value | None = None
 
 
 @dataclass(frozen=True)
 class ModuleInfo:
-    """A module whose nodes are in the graph: its path ("" is the root), its class, and its text (``extra_repr``).
+    """A module whose nodes are in the graph: its path ("" for the root), its class, and its text (``extra_repr``).
     ``alike`` is equal for modules of the same structure, which may be folded together."""
 
     path: str
@@ -120,11 +120,11 @@ class Graph:
     modules: dict[str, ModuleInfo]
     ops: dict[str, OpInfo]
     output: int  # the node that all others lead to
-    backward: Literal["none", "done"] = "none"  # if none has run, gradients are missing (not zero)
+    backward: Literal["none", "done"] = "none"  # before a backward pass, gradients are missing (not zero)
 
 
 def ways(path: str) -> list[str]:
-    """The paths of a module and its parents, outermost first: "a", "a.b" and "a.b.c" for "a.b.c"; none for ""."""
+    """The paths of a module and its parents, outermost first: "a", "a.b" and "a.b.c" for "a.b.c"; no paths for ""."""
     return list(accumulate(path.split("."), "{}.{}".format)) if path else []
 
 
@@ -134,14 +134,14 @@ def common(paths: Iterable[Iterable[Any]]) -> list[Any]:
 
 
 TABLE = 64  # the maximum number of elements to show individually
-CELLS = 32  # the maximum number of rows, and of columns, in a heat map
-HEAT_BYTES = 1_500_000  # for all heat maps on a page together; beyond this, cells get larger
+CELLS = 32  # the maximum number of rows and of columns in a heat map
+HEAT_BYTES = 1_500_000  # for all heat maps on a page; beyond this, cells get larger
 FEW = 16  # the maximum number of elements in a line of text
 _UNKNOWN = 255  # the byte of a cell that is not finite
 
 
 def value_of(array: Array) -> Value:
-    """An array for display; complex numbers as a table of alternating parts, or statistics of the absolute values."""
+    """An array for display. Complex numbers become a table of alternating parts, or absolute-value statistics."""
     shape, device = tuple(int(n) for n in array.shape), str(of(array).device_of(array))
     value = partial(Value, shape, dt.of(array).name, device, int(array.nbytes))
     if array.size <= TABLE:
@@ -154,7 +154,7 @@ def value_of(array: Array) -> Value:
 
 
 def outline(shape: tuple[int, ...], dtype: Any, device: str) -> Value:
-    """An array whose numbers are freed or not yet computed: only its shape, dtype (NumPy's) and device name."""
+    """An array whose numbers are freed or not yet computed, with only its shape, NumPy dtype and device name."""
     dtype = np.dtype(dtype)
     return Value(tuple(shape), dt.of_numpy(dtype).name, device, math.prod(shape) * dtype.itemsize)
 
@@ -175,13 +175,13 @@ def _heat(array: Array) -> list[list[float]]:
 
 
 def blocks(shape: tuple[int, ...]) -> int:
-    """How many of an array's matrices, such as heads, its heat map separates: all, if each has a row of cells."""
+    """How many of an array's matrices, such as heads, its heat map separates: all if each gets a row of cells."""
     count = math.prod(shape[:-2])
     return count if 1 < count <= CELLS else 1
 
 
 def summary(value: Value) -> str:
-    """The shape, and all numbers if there are few; otherwise statistics, and how many are not finite."""
+    """The shape, and all numbers if there are few; otherwise statistics, and how many numbers are not finite."""
     numbers = value.statistics
     if value.table is not None:
         array: Array = np.array(value.table, np.float64)
@@ -210,7 +210,7 @@ class Stored:
         self._seen: dict[int, int] = {}  # by id: converting a value is slow
 
     def encoded(self, data: Any) -> Any:
-        """Data for JSON: dataclasses as dictionaries, and values by their indices in the page's list."""
+        """Prepare data for JSON: dataclasses become dictionaries, and values become indices into the page's list."""
         if isinstance(data, Value):
             if id(data) not in self._seen:
                 place = self._seen[id(data)] = self._places.setdefault(repr(data), len(self.values))
@@ -231,7 +231,7 @@ class Stored:
 
 @np.errstate(all="ignore")  # cells may contain infinities
 def heat(cells: list[list[float]] | None, step: int = 1, blocks: int = 1) -> dict[str, Any] | None:
-    """A heat map, one byte per cell, from ``low`` (0) to ``high`` (254); means over ``step`` × ``step`` cells."""
+    """A heat map, one byte per cell, from ``low`` (0) to ``high`` (254), averaged over ``step`` × ``step`` cells."""
     if not cells or not cells[0]:
         return None
     rows, columns = len(cells), len(cells[0])

@@ -1,5 +1,5 @@
-"""A program's names: parameters, arguments, variables, modules, and source lines; and an op's formulas, definition
-and gradient rules, from the source."""
+"""Names in a program: parameters, arguments, variables, modules and source lines. Also reads an op's formulas,
+definition and gradient rules from the source."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _INSTALLED = "site-packages"
 Named = list[tuple[str, Variable]]
 _MOST = 1000  # maximum number of tensors to name after a container
 _LONGEST = 60  # characters in an expression
-_REFERENCES = 3  # to a dictionary that only a call, a variable and an argument refer to
+_REFERENCES = 3  # to a dictionary referenced only by a call, a variable and an argument
 
 
 def readable(file: str) -> str:
-    """A short, readable path: "minigrad/ops/linear.py", "~/a.py"; for a notebook's cell "cell 5"."""
+    """A short, readable path: "minigrad/ops/linear.py", "~/a.py", or "cell 5" for a notebook cell."""
     if number := cell(file):
         return number
     if (parts := Path(file).parts).count(_INSTALLED):
@@ -48,13 +48,13 @@ def readable(file: str) -> str:
     for name, folder in ((PACKAGE, _PACKAGE.resolve), ("", Path.cwd), ("~", Path.home)):
         try:
             return (name / Path(file).relative_to(folder())).as_posix()
-        except (ValueError, OSError, RuntimeError):  # it is elsewhere; the folder was deleted; there is no home folder
+        except (ValueError, OSError, RuntimeError):  # elsewhere, in a deleted folder, or without a home folder
             continue
     return file
 
 
 def variables(frame: FrameType) -> dict[str, Any]:
-    """A function's current variables. Clears the dictionary that it reads, unless the program uses it or it is a
+    """A function's current variables. The dictionary that was read is cleared, unless the program uses it or it is a
     module's namespace: before Python 3.13 it would keep all values alive until the call returns."""
     read = frame.f_locals
     copied = dict(read)
@@ -64,7 +64,7 @@ def variables(frame: FrameType) -> dict[str, Any]:
 
 
 def variables_of(*frames: FrameType) -> tuple[Named, dict[str, Module]]:
-    """Tensors and modules among functions' variables, innermost function first, and tensors in its containers."""
+    """Tensors and modules in functions' variables, innermost first, and tensors in the innermost's containers."""
     tensors, modules, holders = Named(), dict[str, Module](), dict[str, Any]()
     for frame in frames:
         both = [*variables(frame).items(), *frame.f_globals.items()]
@@ -81,7 +81,7 @@ def variables_of(*frames: FrameType) -> tuple[Named, dict[str, Module]]:
 
 
 def held_in(value: Any, name: str, depth: int = 2) -> Iterator[tuple[str, Variable]]:
-    """The tensors in a container or in an object of the program, with their expressions: "layers[0].w"."""
+    """The tensors in a container or an object of the program, with their expressions: "layers[0].w"."""
     if isinstance(value, Variable):
         yield name, value
     elif isinstance(value, Module):  # its parameters already have paths
@@ -102,14 +102,14 @@ def held_in(value: Any, name: str, depth: int = 2) -> Iterator[tuple[str, Variab
 
 
 def name_in(frame: FrameType, tensor: Any) -> str:
-    """A function's name for a tensor: a variable, or a part of one; "" if it has none."""
+    """A function's name for a tensor: a variable, or part of one; "" if unnamed."""
     named_values = [(name, value) for name, value in variables(frame).items() if name.isidentifier()]
     parts = (pair for name, value in named_values for pair in islice(held_in(value, name), _MOST))
     return next((name for name, value in chain(named_values, parts) if value is tensor), "")
 
 
 def expression(code: CodeType, offset: int) -> str:
-    """An instruction's source expression, on one line; "" if it cannot be read or is minigrad's."""
+    """An instruction's source expression on one line; "" if it cannot be read or belongs to minigrad."""
     if Path(code.co_filename).is_relative_to(_PACKAGE):
         return ""
     line, end, begin, stop = next(islice(code.co_positions(), offset // 2, None), (None,) * 4)
@@ -128,15 +128,15 @@ def function_text(function: Callable[..., Any]) -> str:
 
 
 class Variables:
-    """The first names that the program binds results to: ``look`` reads the variables of the functions that recorded
+    """The first names that the program binds results to. ``look`` reads the variables of the functions that recorded
     earlier ops. A function's arguments do not name earlier results."""
 
     def __init__(self) -> None:
         self.names: dict[tuple[Node, int], str] = {}  # names of results, by node and slot
-        self._frames: dict[FrameType, int] = {}  # with the order of the first node that each one recorded
+        self._frames: dict[FrameType, int] = {}  # with the order of the first node that each recorded
 
     def look(self, frame: FrameType | None = None, node: Node | None = None) -> None:
-        """Read these functions' variables, forget functions that have returned, and note the one that ran an op."""
+        """Read the functions' variables, forget functions that have returned, and note the function that ran an op."""
         for recorder, first in reversed(self._frames.items()):
             code = recorder.f_code
             arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -151,7 +151,7 @@ class Variables:
 
 
 def tensors_within(value: Any, name: str = "") -> Iterator[tuple[str, Variable]]:
-    """The tensors of a value and their names: "batch", "batch 0", "batch.mask"."""
+    """The tensors in a value and their names: "batch", "batch 0", "batch.mask"."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
     value = value._asdict() if hasattr(value, "_asdict") else value  # a named tuple
@@ -174,13 +174,13 @@ def argument_names(function: Callable[..., Any], inputs: Sequence[Any], kwargs: 
     target = function.forward if isinstance(function, Module) else function
     try:
         bound = inspect.signature(target).bind(*inputs, **kwargs).arguments
-    except (TypeError, ValueError):  # built in, or the call itself will fail
+    except (TypeError, ValueError):  # it is built in, or the call itself will fail
         bound = {"input": inputs, **kwargs} if len(inputs) > 1 else {"input": (*inputs, None)[0], **kwargs}
     return [pair for name, value in bound.items() for pair in tensors_within(value, name)]
 
 
 class Modules(ModuleNames):
-    """The called modules by path, and their parameters' names."""
+    """The called modules by path, and the names of their parameters."""
 
     def __init__(self, root: Module | None = None) -> None:
         self.by_path: dict[str, Module] = {}
@@ -218,7 +218,7 @@ class Modules(ModuleNames):
 
 
 def input_name(node: Node, i: int) -> str:
-    """An op's name for its argument ``i``: "x"; for a variadic op, "xs 2"; for a Function, its ``forward``'s name."""
+    """An op's name for argument ``i``: "x", "xs 2" for a variadic op, or the name in a Function's ``forward``."""
     op = node.op
     function = getattr(op, "function", None)
     if function is not None:
@@ -234,7 +234,7 @@ def is_array(value: Any) -> bool:
 
 
 def argument_text(value: Any) -> str:
-    """The text of a non-tensor argument; slices in the form of an index, arrays by dtype and shape."""
+    """The text of a non-tensor argument: a slice as in an index, an array by dtype and shape."""
     return cut(_text(value), 200)
 
 
@@ -250,28 +250,28 @@ def _text(value: Any) -> str:
         return "..."
     if isinstance(value, np.dtype):
         return value.name
-    if is_array(value):  # but not for the array module, an argument of some ops
+    if is_array(value):  # not the array module, an argument of some ops
         return f"{value.dtype.name} {tuple(value.shape)}"
     return repr(value)
 
 
-BACKWARD = "backward"  # the key of a Function's rule, which is for all inputs
+BACKWARD = "backward"  # the key of a Function's rule, which covers all inputs
 _OPS = f"{PACKAGE}.ops."
 Function = Callable[..., Any]
 Definition = ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def op_info(op: Op, array: Array | None = None) -> OpInfo:
-    """The description of an op, or of a user's Function, with the kernel of an array's backend, or NumPy's."""
+    """The description of an op, or of a user-defined Function, with its kernel for an array's backend, or for NumPy."""
     function = getattr(op, "function", None)
     rules = {name: rule for name, (rule, _) in op.rules.items()} if function is None else {BACKWARD: function.backward}
     sources = {name: source for name, rule in rules.items() if (source := source_of(rule)) is not None}
     if function is not None:
         return OpInfo(op.name, _first_line(function), source_of(function.forward), sources)
     formulas = {name: text for name in rules if (text := op.formula(name))}
-    helpers: dict[str, Source] = {}  # functions that the rules call, and functions that these call
+    helpers: dict[str, Source] = {}  # functions called by the rules, directly or indirectly
     todo = [rule for rule in rules.values() if isinstance(rule, FunctionType)]
-    for rule in todo:  # grows
+    for rule in todo:  # the list grows
         for name in sorted(_names(rule.__code__) - helpers.keys()):
             helper: Any = rule.__globals__.get(name)
             of_ops = isinstance(helper, FunctionType) and helper.__module__.startswith((rule.__module__, _OPS))
@@ -285,7 +285,7 @@ def op_info(op: Op, array: Array | None = None) -> OpInfo:
 
 
 def _names(code: CodeType) -> set[str]:
-    """The global names in a function's code and in its inner functions."""
+    """The global names used in a function's code and in its inner functions."""
     inner = (c for c in code.co_consts if isinstance(c, CodeType))
     return set(code.co_names).union(*map(_names, inner))
 
@@ -295,8 +295,8 @@ def _first_line(thing: Any) -> str:
 
 
 def source_of(function: Function | None) -> Source | None:
-    """The text of a function or lambda, dedented by its first line; None if it has no source. A rule is a lambda in a
-    decorator: the lines and columns of its compiled code identify the lambda in its file."""
+    """The text of a function or lambda, dedented by its first line; None without a source. A rule is a lambda in a
+    decorator, identified in its file by the lines and columns of its compiled code."""
     function = inspect.unwrap(function) if function is not None else None
     code = getattr(function, "__code__", None)
     if code is None:
@@ -304,7 +304,7 @@ def source_of(function: Function | None) -> Source | None:
     lines = linecache.getlines(code.co_filename, getattr(function, "__globals__", None))
     text, is_lambda = "".join(lines), code.co_name == "<lambda>"
     nodes = [n for n in _definitions(text).get(code.co_firstlineno, ()) if isinstance(n, ast.Lambda) == is_lambda]
-    if len(nodes) > 1 and is_lambda:  # several on one line: find the one whose expression begins where the code begins
+    if len(nodes) > 1 and is_lambda:  # find the one whose expression begins where the code does
         positions: Any = code.co_positions()
         begin = min(((line, column) for line, _, column, end in positions if end), default=None)
         nodes = [n for n in nodes if isinstance(n, ast.Lambda) and (n.body.lineno, n.body.col_offset) == begin]
@@ -322,7 +322,7 @@ def source_of(function: Function | None) -> Source | None:
 
 @lru_cache(64)
 def _definitions(text: str) -> dict[int, list[Definition]]:
-    """The functions and lambdas of a file by their first lines, including decorators."""
+    """The functions and lambdas in a file by their first lines, including decorators."""
     try:
         tree = ast.parse(text)
     except SyntaxError:  # the file has changed since its import, or is not Python

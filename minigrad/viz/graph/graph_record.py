@@ -1,5 +1,5 @@
-"""Graphs of existing tensors, and of calls that are recorded while they run: the tape's nodes, the leaves that
-they read, their modules and their memory, converted to plain data."""
+"""Graphs of existing tensors, and of calls that are recorded while they run: the nodes on the tape, the leaves that
+they read, their modules and their memory are converted to plain data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .graph_data import Edge, Graph, Kind, Saved, outline, value_of, ways
 from .observe import Arrays, Observation, Shown, by_kind, place_in, watch_backward
 from .replay import Changes, arguments_of, computed_again, copied, kept_arguments, other_arguments, run_again
 
-MOST = 1_000_000  # total elements that ops read; a view of a larger graph keeps no tape for changes
+MOST = 1_000_000  # total elements that ops read; a view of a larger graph does not keep the tape for changes
 HOW = "viz.graph(function, inputs) calls a function and shows all that it computes"
 _GONE = f"The program has freed this constant with its numbers: keep it in a variable. Or {HOW}."
 _OTHERWISE = {"input": "leaf", "parameter": "parameter", "constant": "constant"}  # names of unnamed leaves
@@ -39,7 +39,7 @@ _NOW = "in place, since it was read: these are its current numbers"
 
 
 class Builder:
-    """Builds a graph of all nodes that lead to a tensor, the oldest first, each after the leaves that it reads."""
+    """Builds a graph of all nodes that lead to a tensor, oldest first, each after the leaves that it reads."""
 
     def __init__(
         self, title: str, root: Variable, modules: naming.Modules, pairs: naming.Named, call: Observation | None = None
@@ -50,7 +50,7 @@ class Builder:
         self.edges: dict[tuple[Node, int], Edge] = {}  # the edges that carry gradients, by node and position
         self._ops_seen, self._leaves_seen = (call.ops, call.leaves) if call else ({}, {})
         self._parameters = modules.parameters()  # names, by id
-        self._arguments: dict[int, str] = {}  # names too, by id
+        self._arguments: dict[int, str] = {}  # names, by id
         self._results = dict(call.variables.names) if call else {}  # names, by node and slot
         for name, tensor in pairs:
             self._arguments.setdefault(id(tensor), name)
@@ -66,7 +66,7 @@ class Builder:
         self._shapes = {edge[:2]: edge[2:] for node in self.tape for edge in node.edges}
         for node in self.tape:
             self._add(node)
-        self._known = {}  # free them
+        self._known = {}  # frees them
         count = Counter[str]()
         for leaf in self._graph.nodes:
             if leaf.kind != "op":
@@ -83,13 +83,13 @@ class Builder:
         return any(node.saved is None for node in self.tape)
 
     def is_large(self) -> bool:
-        """Whether keeping the data to compute the graph again would take much memory."""
+        """Whether keeping the data to recompute the graph would take much memory."""
         shapes = [edge[2] for node in self.tape for edge in node.edges]
         shapes += [getattr(leaf, "array", leaf).shape for leaf in self.leaf_of.values()]
         return sum(map(math.prod, shapes)) > MOST
 
     def changed(self, changes: Changes) -> Graph:
-        """The same graph with changed numbers of some nodes. Raises UnknownError: an op cannot run again."""
+        """The same graph with changed numbers in some nodes. Raises UnknownError if an op cannot run again."""
         alive = {number: leaf for number, leaf in self.leaf_of.items() if not isinstance(leaf, WeakValue)}
         leaves = {number: copied(leaf, changes.get(number, ())) for number, leaf in alive.items()}
         results: dict[Node, tuple[Any, ...]] = {}
@@ -101,7 +101,7 @@ class Builder:
             number = place_in(self.number, value) if isinstance(value, (Variable, *ARRAY_TYPES)) else None
             if number is None:
                 return value
-            return leaves[number] if number in leaves else wrap(result(*value._source()).array)  # of a result
+            return leaves[number] if number in leaves else wrap(result(*value._source()).array)  # from a result
 
         with enable_grad():
             for node in self.tape:
@@ -122,7 +122,7 @@ class Builder:
         return replace(self._graph, nodes=nodes, edges=edges)
 
     def drawn(self, run: bool) -> Graph:
-        """The graph with gradients: those that remain if a backward has freed it; with ``run``, all."""
+        """The graph with gradients: all of them with ``run``, or the remaining ones if a backward pass freed it."""
         gradients = Shown(self.tape)
         if self.is_released():
             gradients.take(self.leaves())
@@ -151,7 +151,7 @@ class Builder:
     def _add(self, node: Node) -> None:
         added, others = self._ops_seen.get(node) or self._unseen(node)
         names = [naming.input_name(node, i) for i in node.plan.inputs]
-        added.op = node.op.name  # its leaves may be named after it
+        added.op = node.op.name  # its leaves may be named after the op
         pairs = zip(node.edges, names, strict=True)
         sources = [self._read(edge[0], "input", added, name, node.order) for edge, name in pairs]
         constants = [self._read(value, "constant", added, name, node.order) for name, value in others]
@@ -188,7 +188,7 @@ class Builder:
         return added, others
 
     def _read(self, value: Any, kind: Kind, reader: data.Node, name: str, since: int) -> int:
-        """The number of a value that an op of that order reads as ``name``; adds the value if it is a new leaf."""
+        """The number of a value that an op of order ``since`` reads as ``name``; a new leaf is added."""
         if (existing := place_in(self.number, value)) is not None:
             return existing
         number = self.number[id(value)] = len(self._graph.nodes)
@@ -208,7 +208,7 @@ class Builder:
         return number
 
     def _leaf(self, number: int, leaf: Any, kind: Kind, reader: data.Node, read_as: str) -> data.Node:
-        """A leaf's node, named by a module, a variable, the base of a view, its line, or the op that reads it."""
+        """A leaf's node, named after a module, a variable, the base of a view, its line, or the op that reads it."""
         names = self._parameters.get(id(leaf), [])
         if kind == "input" and (names or isinstance(leaf, Parameter)):
             kind = "parameter"
@@ -234,7 +234,7 @@ class Builder:
         return f"{name.removesuffix(' (a view)')} (a view)" if name else ""
 
     def _add_memory(self) -> None:
-        """Record the bytes that nodes keep alive, each piece once, at the oldest node; parameters do not count."""
+        """Record the bytes that nodes keep alive, each piece once, at the oldest node, without parameters."""
         parameters = (leaf for i, leaf in self.leaf_of.items() if self._graph.nodes[i].kind == "parameter")
         counted = {id(memory) for leaf in parameters for memory in memory_of(leaf)}
         for node in self.tape:
@@ -255,7 +255,7 @@ def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:
     alive: dict[Any, Any] = {}
     for tensor in tensors:
         source = tensor._source()
-        if source[0] is not None and getattr(tensor, "_seen", 0) == tensor._changes[0]:  # unchanged since
+        if source[0] is not None and getattr(tensor, "_seen", 0) == tensor._changes[0]:  # unchanged since then
             alive.setdefault(source, tensor.array)
     for node in tape:
         if any(version[0] != noted for version, noted in node.versions):
@@ -276,7 +276,7 @@ def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
 
 
 def _made_by(leaf: Any) -> str:
-    """The program's expression that created a tensor: "mg.tensor(2.0)"; "" if unknown."""
+    """The expression in the program that created a tensor: "mg.tensor(2.0)"; "" if unknown."""
     origin = leaf.origin if isinstance(leaf, WeakValue) else getattr(leaf, "_origin", None)
     return "" if origin is None else naming.expression(*origin)
 
@@ -292,7 +292,7 @@ def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
         is_result = not isinstance(value, Variable)  # if so, a reference, or None
         array = getattr(value, "array", None) if is_result else value
         yield f"saved_tensors {i}", array, node if is_result else value
-    for name, value in vars(node.residual).items() if node.residual else ():  # attributes that its forward set on ctx
+    for name, value in vars(node.residual).items() if node.residual else ():  # attributes set on ctx in its forward
         if not name.startswith("_"):
             yield f"ctx.{name}", value, value
 

@@ -1,4 +1,4 @@
-"""``viz.graph``: the compute graph of a tensor or of a call, as an object that shows itself and can be saved."""
+"""``viz.graph``: the compute graph of a tensor or a call, as an object that shows itself and can be saved."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def graph(
 ) -> GraphView:
     """The compute graph of a tensor, or of a call to a module or function.
 
-    In a notebook it shows itself; ``save`` writes a page, SVG, PNG, PDF, DOT (.dot, .gv) or Mermaid (.mmd).
+    It shows itself in a notebook; ``save`` writes a page, SVG, PNG, PDF, DOT (.dot, .gv) or Mermaid (.mmd).
 
     Args:
-        what: a result of recorded ops, or a module or function, whose call with ``inputs`` and ``kwargs`` is
-            recorded. A call shows the most: all values, and times.
-        depth: how many nested modules are open; by default as many as fit on one screen.
+        what: a result of recorded ops; or a module or function, which is called with ``inputs`` and ``kwargs`` and
+            recorded. The graph of a call shows the most: all values and times.
+        depth: how many levels of nested modules are open; by default as many as fit on one screen.
         colour: the quantity that colours the boxes: "time", "bytes" or "gradient" (its norm).
         modules: modules by name, for a tensor.
 
-    Raises RuntimeError: no op was recorded, as no tensor in the result requires a gradient; TypeError: a tensor and
-    inputs, or something that cannot be called; ValueError: an unknown colour, or a depth below 0.
+    Raises RuntimeError if no op was recorded, as no tensor in the result requires a gradient; TypeError for a tensor
+    with inputs, or something that cannot be called; ValueError for an unknown colour, or a depth below 0.
     """
     if colour not in get_args(Colour):
         raise ValueError(f"colour is {colour!r}; it must be one of {', '.join(get_args(Colour))}")
@@ -63,13 +63,13 @@ def graph(
 
 @dataclass(eq=False)
 class GraphView(Picture):
-    """A view of a graph; ``viz.graph`` returns it, and documents its attributes."""
+    """The view of a graph that ``viz.graph`` returns."""
 
     endings = (".html", ".svg", ".png", ".pdf", ".dot", ".gv", ".mmd")
     graph: Graph  # the data
     depth: int | None = None
     colour: Colour = "none"
-    replay: Builder | None = None  # computes it again; None if it is too large or plain data
+    replay: Builder | None = None  # recomputes the graph; None if it is too large or plain data
     changes: dict[int, list[Change]] = field(default_factory=dict)  # changed numbers, by node
 
     def __repr__(self) -> str:
@@ -77,16 +77,16 @@ class GraphView(Picture):
         return f"<graph of {self.graph.title}: {len(self.graph.nodes)} nodes, {boxes} boxes>"
 
     def change(self, node: int | str, value: float, at: int | None = None) -> GraphView:
-        """The same graph with a different number: later ops and the backward pass are computed again. The program's
-        tensors stay unchanged.
+        """The same graph with a different number: later ops and the backward pass are recomputed. The program's tensors
+        stay unchanged.
 
         Args:
-            node: its number, or its unique name. For a result, the difference is added, and its inputs stay unchanged.
-            at: the element's flat index; by default all elements get the value.
+            node: its number or unique name. For a result, the difference is added, and the inputs stay unchanged.
+            at: the flat index of the element; by default all elements get the value.
 
-        Raises KeyError: no node has this name, or several have; IndexError: the node or element does not exist;
-        ValueError: the dtype cannot hold the number; RuntimeError: the graph cannot be computed again: it has a
-        user's Function, its inputs are gone, its ops read over a million numbers, or it was plain data.
+        Raises KeyError if no node, or more than one, has this name; IndexError if the node or element does not exist;
+        ValueError if the dtype cannot hold the number; RuntimeError if the graph cannot be recomputed: it has a
+        user-defined Function, its inputs are gone, its ops read over a million numbers, or it was plain data.
         """
         if self.replay is None:
             raise RuntimeError(
@@ -105,7 +105,7 @@ class GraphView(Picture):
 
     @property
     def direction(self) -> Direction:
-        """The direction of arrows: results forward and, if there are any, gradients backward."""
+        """The direction of the arrows: forward for results and, if any, backward for gradients."""
         return "forward" if self.graph.backward == "none" else "both"
 
     def page(self) -> Page:
@@ -115,21 +115,21 @@ class GraphView(Picture):
         return Page(f"Graph of {self.graph.title}", data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
 
     def dot(self, dark: bool = False) -> str:
-        """The initially visible graph in the DOT language; ``dark``: in dark colours."""
+        """The initially visible graph in the DOT language; ``dark`` uses dark colours."""
         return Dot(self.graph, self.tree, self.direction, self.colour, dark).source()
 
     def mermaid(self) -> str:
-        """The same in Mermaid's language, which GitHub renders from a Markdown block ```mermaid."""
+        """The visible graph in the Mermaid language, which GitHub renders from a ```mermaid block in Markdown."""
         return Dot(self.graph, self.tree, self.direction).mermaid()
 
-    gv, mmd = dot, mermaid  # by file ending
+    gv, mmd = dot, mermaid  # by file extension
 
     def graphviz(self, dark: bool = False) -> Any:
-        """The same as a ``graphviz.Source``, for Graphviz's other formats. Raises ImportError: Graphviz is missing."""
+        """The visible graph as a ``graphviz.Source``, for other formats. Raises ImportError if Graphviz is missing."""
         return library().Source(self.dot(dark))
 
     def svg(self, dark: bool = False) -> str:
-        """The drawing of Graphviz's ``dot``. Raises ImportError like ``graphviz``."""
+        """The picture drawn by Graphviz's ``dot``. Raises ImportError like ``graphviz``."""
         return Dot(self.graph, self.tree, self.direction, self.colour, dark).svg()
 
 
@@ -140,16 +140,16 @@ def make_dot(
     show_saved: bool = False,
     max_attr_chars: int = 50,
 ) -> Any:
-    """The whole graph of a tensor as a ``graphviz.Digraph``, with torchviz's arguments.
+    """The whole graph of a tensor as a ``graphviz.Digraph``, with the arguments of torchviz.
 
         viz.make_dot(loss, dict(model.named_parameters())).render("loss", format="pdf")
 
     Args:
-        var: a result of recorded ops. params: names of tensors; other tensors keep the program's names.
-        show_attrs, show_saved: boxes show ops' non-tensor arguments; the values saved for the backward pass.
+        var: a result of recorded ops. params: tensors by name; other tensors keep their names from the program.
+        show_attrs, show_saved: show an op's non-tensor arguments, or the values saved for the backward pass.
         max_attr_chars: the maximum length of an argument in a box.
 
-    Raises TypeError: not a tensor. RuntimeError: no op was recorded. ImportError: Graphviz is missing.
+    Raises TypeError unless var is a tensor, RuntimeError if no op was recorded, ImportError if Graphviz is missing.
     """
     graphviz = library()
     if not isinstance(var, Variable):
@@ -172,14 +172,14 @@ def make_dot(
 
 
 def packed(graph: Graph, **more: Any) -> dict[str, Any]:
-    """A graph and more data for a page's script, with each value once; other places contain its index in "values"."""
+    """A graph and more data for a page's script. Values are stored once, in "values"; elsewhere their index is used."""
     stored = Stored()
     edges = [list(vars(edge).values()) for edge in graph.edges]
     return {**stored.encoded({**vars(graph), "edges": edges, **more}), "values": stored.packed()}
 
 
 def _boxes(graph: Graph, tree: Tree) -> dict[str, Any]:
-    """The nested boxes; a child is "n" or "g" and its number."""
+    """The nested boxes. A child is its number after "n" or "g"."""
     groups = []
     for number, group in enumerate(tree.groups):
         more = {"label": label_of(graph, tree, number), "children": [key_of(child) for child in group.children]}

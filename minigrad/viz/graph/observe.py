@@ -1,6 +1,6 @@
-"""Observers: one for a call, recording each op with its line, module and time; one for a backward pass, recording
-gradients. Values are summarised immediately, as the program may change them later; only the summaries are kept. The
-engine itself runs the backward pass, so gradients are those that ``backward()`` would have accumulated."""
+"""Observers: one for a call, which records each op with its line, module and time, and one for a backward pass, which
+records gradients. Values are summarised immediately, as the program may change them later, and only the summaries are
+kept. The engine itself runs the backward pass, so ``backward()`` would accumulate the same gradients."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from . import graph_data as data
 from .graph_data import Value, value_of
 from .graph_names import Modules, Variables, argument_text, input_name, is_array, name_in, readable
 
-Arrays = list[tuple[str, Any]]  # arguments of an op and their names
-Target = tuple[Node | int, int]  # a node, or a leaf's id as tensors compare element by element; and the slot
+Arrays = list[tuple[str, Any]]  # the names and arguments of an op
+Target = tuple[Node | int, int]  # a node (or a leaf's id, as tensors compare elementwise) and the slot
 
 
 class Observation(Within):
-    """Observes the calls inside its context, in this thread."""
+    """Observes the calls inside its context in this thread."""
 
     def __init__(self, modules: Modules, arguments: Sequence[tuple[str, Variable]] = ()) -> None:
         super().__init__(modules)
@@ -45,7 +45,7 @@ class Observation(Within):
         self.leaves: dict[int, tuple[Value, str, Any]] = {}
         self.made: dict[int, tuple[ref[Variable], str]] = {}  # results without a gradient, by id: see ``made_of``
         self.clock = clock()
-        self._times: list[list[int]] = []  # for each running op: its start, and the observer's time
+        self._times: list[list[int]] = []  # for each running op, its start and the observer's time
 
     def __enter__(self) -> Observation:
         attach(self)
@@ -88,12 +88,12 @@ class Observation(Within):
         del self._times[len(self.running) :]
 
     def made_of(self, tensor: Any) -> str:
-        """The source and op of a result without a gradient: "target (cast)"; "" for others."""
+        """The source and op of a result without a gradient: "target (cast)"; "" for other tensors."""
         result, name = self.made.get(id(tensor), (None, ""))
         return name if result and result() is tensor else ""
 
     def _arguments(self, node: Node, args: tuple[Any, ...], frame: FrameType) -> tuple[dict[str, str], Arrays]:
-        """The non-array arguments, and the arrays that require no gradient; also records leaves."""
+        """The non-array arguments, and the arrays that require no gradient. Leaves are recorded as well."""
         others = [(i, argument) for i, argument in enumerate(args) if i not in node.plan.inputs]
         leaves = [args[i] for i in node.plan.inputs if not args[i]._node] + [a for _, a in others if is_array(a)]
         for leaf in leaves:
@@ -104,7 +104,7 @@ class Observation(Within):
 
 
 def by_kind(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Arrays]:
-    """An op's non-array arguments as text, and its arrays, by name; None is left out."""
+    """An op's non-array arguments as text, and its arrays, by name. None is left out."""
     attributes, others = dict[str, str](), Arrays()
     for name, value in arguments:
         if is_array(value) or isinstance(value, WeakValue):
@@ -115,15 +115,15 @@ def by_kind(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Array
 
 
 class Shown(Observer):
-    """Keeps summaries of all gradients. If only one edge leads to a result, the two share one summary."""
+    """Keeps summaries of all gradients. A result with a single edge shares the edge's summary."""
 
     def __init__(self, tape: list[Node]) -> None:
         self.edges: dict[tuple[Node, int], Value] = {}  # by node and position
         self.results: dict[Target, Value] = {}
-        self.seconds: dict[Node, float] = {}  # time of a node's rules, and of summing their results
+        self.seconds: dict[Node, float] = {}  # time for a node's rules, and for summing their results
         self.ran = False  # whether there are any gradients
         self._clock, self._begin, self._aside = clock(), 0, 0
-        self._depth = 0  # of nested backward passes, as a rule may run one
+        self._depth = 0  # of nested backward passes, as a rule may run another
         self._readers: dict[Target, list[tuple[Node, int]]] = {}
         for node in tape:
             for position, (target, slot, *_) in enumerate(node.edges):
@@ -151,7 +151,7 @@ class Shown(Observer):
             self._aside += perf_counter_ns() - begin
 
     def note(self, node: Node, position: int, gradient: Any) -> None:
-        """Keep a summary of the gradient on an edge, before it is summed."""
+        """Keep a summary of the gradient on an edge before it is summed."""
         self.edges[node, position] = value_of(gradient)
 
     def passed(self, node: Node, gradients: Any) -> None:
@@ -183,7 +183,7 @@ def target_of(target: Node | Variable, slot: int) -> Target:
 
 
 def place_in(numbers: Mapping[Node | int, int], value: Any) -> int | None:
-    """The number of a node, of a tensor's node, or of a leaf; None for others."""
+    """The number of a node, of a tensor's node, or of a leaf; None for other values."""
     node = value if isinstance(value, Node) else getattr(value, "_node", None)
     number = None if node is None else numbers.get(node)
     return numbers.get(id(value)) if number is None else number

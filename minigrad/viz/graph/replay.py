@@ -1,7 +1,7 @@
-"""Running a tape's ops again, for results that were not kept, and for a graph with changed numbers. minigrad's ops
-draw no random numbers; a program's own ops might, so they do not run. Lost results are computed only from values that
-have not changed since, and must agree with the results that are still known. For changed numbers, ops run on copies;
-the inputs of a changed result stay, and its gradient uses the same rules."""
+"""Reruns the ops on a tape, for results that were not kept, and for a graph with changed numbers. minigrad's ops draw
+no random numbers, but user-defined ops might, so they do not run. Lost results are computed only from values that have
+not changed since, and must agree with the results that are still known. For changed numbers, ops run on copies. The
+inputs of a changed result stay as they are, and its gradient uses the same rules."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ...backend import ARRAY_TYPES, dtype as dt, of
 from ...backend.dtype import Array
 from ...ops.op import Op
 
-BUDGET = 4_000_000  # maximum numbers read and written; larger models are not computed again
+BUDGET = 4_000_000  # maximum numbers read and written; larger models are not recomputed
 CHANGED = "its inputs have changed since"
 GONE = "its inputs are gone"
 _APART = 100  # tolerance between two computations, in units of the dtype's rounding, relative to the largest number
 Results = dict[Any, Array]  # by node and slot
-Change = tuple[int | None, float]  # an element's flat index (None: all), and its number
-Changes = Mapping[int, Sequence[Change]]  # by the number of a node, in order
+Change = tuple[int | None, float]  # an element's flat index (None: all), and the number
+Changes = Mapping[int, Sequence[Change]]  # by node number, in order
 
 
 class UnknownError(RuntimeError):
-    """An argument is no longer known; the message gives the reason."""
+    """An argument is no longer known. The message gives the reason."""
 
 
 def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[Node, str]]:
-    """All results on a tape (older nodes first), including ``alive`` ones, and why others are unknown."""
+    """All results on a tape (older nodes first), including the ``alive`` ones, and why others are unknown."""
     results_by_slot, reasons = dict(alive), dict[Node, str]()
     new: set[Node] = set()
     left = BUDGET
@@ -41,7 +41,7 @@ def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[
         return results_by_slot[source, slot]
 
     def unchanged(value: Any) -> Any:
-        """A value that an op has read. Raises UnknownError: it has changed since then."""
+        """A value that an op has read. Raises UnknownError if it has changed since then."""
         if isinstance(value, Variable) and is_changed(value._changes, node.order):
             raise UnknownError(CHANGED)
         return value.array if isinstance(value, Variable) else value
@@ -129,7 +129,7 @@ def run_again(node: Node, args: list[Any], changes: Sequence[Change]) -> tuple[A
         raise UnknownError(f"{node.op.name} is a user-defined Function, so it is not run again")
     try:
         result = apply(node.op, tuple(args))
-    except Exception as error:  # from numbers that an op rejects, such as an index
+    except Exception as error:  # from a number that an op rejects, such as an index
         raise UnknownError(f"{node.op.name} does not run with these numbers: {error}") from error
     results = result if isinstance(result, tuple) else (result,)
     results[0].array = _with_changes(results[0].array, changes)  # the node keeps its own result for its rules
@@ -137,7 +137,7 @@ def run_again(node: Node, args: list[Any], changes: Sequence[Change]) -> tuple[A
 
 
 def copied(leaf: Any, changes: Sequence[Change]) -> Variable:
-    """A copy of a leaf, with changes."""
+    """A copy of a leaf with some changed numbers."""
     array = leaf.array if isinstance(leaf, Variable) else leaf
     copy: Variable = wrap(_with_changes(array.copy(), changes))
     copy._needs = isinstance(leaf, Variable) and leaf._needs
@@ -145,7 +145,7 @@ def copied(leaf: Any, changes: Sequence[Change]) -> Variable:
 
 
 def _with_changes(array: Array, changes: Sequence[Change]) -> Array:
-    """The array, or a copy with changed numbers. Raises IndexError: out of range; ValueError: wrong dtype."""
+    """The array, or a copy with changed numbers. Raises IndexError if out of range, ValueError for a wrong dtype."""
     if not changes:
         return array
     backend = of(array)

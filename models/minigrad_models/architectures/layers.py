@@ -1,7 +1,7 @@
 """The building blocks of transformers: attention, feed-forward network, residual connection, and whole layers.
 
-Sections and equations refer to "Attention Is All You Need" (Vaswani et al. 2017, arXiv 1706.03762). Shapes: B
-batch, T tokens, S tokens attended to, D model width (d_model), H heads. A mask is True where attention is allowed.
+Section and equation numbers refer to "Attention Is All You Need" (Vaswani et al. 2017, arXiv 1706.03762). Shapes: B
+batch, T tokens, S tokens attended to, D model width (d_model), H heads. Masks are True where attention is allowed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {  # of the feed-forward ne
 
 
 class LayerConfig(Protocol):
-    """The fields of a model's configuration that its layers read; the models' own classes document them."""
+    """The fields of a model's configuration that its layers read, documented in the model's own class."""
 
     d_model: int
     heads: int
@@ -39,7 +39,7 @@ class LayerConfig(Protocol):
 
 class MultiHeadAttention(nn.Module):
     """Section 3.2.2: H attention heads in parallel, each with its own query, key and value projections. With
-    ``ordered``, queries and keys come from one sentence, and rotary positions, if configured, rotate them."""
+    ``ordered``, queries and keys come from the same sentence, and rotary positions, if configured, rotate them."""
 
     def __init__(self, config: LayerConfig, ordered: bool = False) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
         """Queries from ``x`` (B, T, D), keys and values from ``memory`` (B, S, D) -> (B, T, D). The mask is (B, 1, 1,
-        S); ``causal`` allows each token itself and earlier ones."""
+        S); ``causal`` lets each token attend to itself and earlier tokens."""
         q = self.rotate(self.split(self.query(x)))  # (B, H, T, D/H)
         k, v = self.rotate(self.split(self.key(memory))), self.split(self.value(memory))  # (B, H, S, D/H)
         heads = self.attend(q, k, v, mask, causal)
@@ -80,8 +80,8 @@ class MultiHeadAttention(nn.Module):
         return allowed(scores if by_position is None else scores + by_position, mask, causal).softmax(-1)
 
     def position_scores(self, q: Tensor, keys: int) -> Tensor | None:
-        """Scores by position (B, H, T, S), added to those of queries (B, H, T, D/H), which belong to the last of S
-        ``keys``; None if the model encodes positions in another way."""
+        """Scores by position (B, H, T, S), added to the scores of queries (B, H, T, D/H), which belong to the last of S
+        ``keys``; None if the model encodes positions differently."""
         return None
 
     def split(self, x: Tensor) -> Tensor:
@@ -95,8 +95,8 @@ class MultiHeadAttention(nn.Module):
 
 
 def allowed(scores: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
-    """Scores (B, H, T, S), -inf where attention is not allowed: at keys after the query, if ``causal``, and where the
-    mask is False."""
+    """Scores (B, H, T, S) that are -inf where attention is not allowed: at keys after the query, if ``causal``, and
+    where the mask is False."""
     t, s = scores.shape[-2:]
     if causal and t > 1:
         future = mg.full((t, s), -math.inf, dtype=scores.dtype, device=scores.device).triu(s - t + 1)
@@ -105,7 +105,7 @@ def allowed(scores: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
 
 
 class FeedForward(nn.Module):
-    """Section 3.3: two linear layers with an activation between them (ReLU in the paper), the same at each position."""
+    """Section 3.3: two linear layers with an activation between them (ReLU in the paper), at each position."""
 
     def __init__(self, config: LayerConfig) -> None:
         super().__init__()
@@ -135,7 +135,7 @@ class Residual(nn.Module):
 
 class TransformerLayer(nn.Module):
     """Figure 1, left: self-attention, then the feed-forward network. If ``causal``, each token sees itself and earlier
-    ones, as in a language model (figure 1, right, without the source)."""
+    tokens, as in a language model (figure 1, right, without the source)."""
 
     def __init__(self, config: LayerConfig, causal: bool = False) -> None:
         super().__init__()
@@ -166,16 +166,16 @@ class DecoderLayer(nn.Module):
         return self.feed_forward_residual(x, self.feed_forward)
 
 
-# Scores by distance: query i of T is at distance d = S - T + i - j from key j; W is the width of a head (D/H).
+# Scores by distance: query i of T is at distance d = S - T + i - j from key j; W is the head width (D/H).
 
 
 def relative_shift(scores: Tensor) -> Tensor:
-    """Scores by distance (B, H, T, S + 1), from S down to 0, -> scores by key (B, H, T, S); only these take memory.
+    """Scores by distance (B, H, T, S + 1), from S down to 0, -> scores by key (B, H, T, S). Only the latter use memory.
 
     Dai et al. 2019 (appendix B) call this a shift, Huang et al. 2018 (section 3.4.1) a skew. The row of query i moves
-    left by T − i places, one less than the row above. Reading rows of S + 1 numbers as rows of length S, from number T
-    on, does this: number T + i S + j is number i (S + 1) + (T − i + j), in row i and at distance S − (T − i + j) = d.
-    Keys in the future get numbers from other rows.
+    left by T − i positions, one less than the row above. This is done by reading rows of S + 1 numbers as rows of
+    length S, starting at number T: number T + i S + j is number i (S + 1) + (T − i + j), in row i and at distance S −
+    (T − i + j) = d. Keys in the future get numbers from other rows.
     """
     b, h, t, s = scores.shape
     return scores.reshape(b, h, t * s)[..., t:].unflatten(-1, (t, s - 1))
@@ -190,6 +190,6 @@ class RelativePositions(nn.Module):
         self.weight = nn.Parameter(mg.zeros(heads, distances, width))
 
     def forward(self, q: Tensor, keys: int) -> Tensor:
-        """Queries (B, H, T, W), at the last of S ``keys`` -> q E_rᵀ by key (B, H, T, S), skewed."""
+        """Queries (B, H, T, W), for the last of S ``keys`` -> q E_rᵀ by key (B, H, T, S), skewed."""
         distance = mg.arange(keys, -1, -1, device=q.device).clamp(max=self.weight.shape[1] - 1)
         return relative_shift(q @ self.weight[:, distance].mT)  # (B, H, T, S + 1) -> (B, H, T, S)

@@ -1,10 +1,10 @@
 """Models that read and write their weights in the folder layout of Hugging Face's transformers library.
 
 config.json          the architecture and its sizes
-model.safetensors    the weights; or pytorch_model.bin, PyTorch's archive; or either in several files with an index
+model.safetensors    the weights, or pytorch_model.bin (PyTorch's archive), or several such files with an index
 tokenizer.json       or vocab.json and merges.txt, or vocab.txt: see ``minigrad_models.text.pretrained``
 
-A model has its own names for its weights. A table of ``Rule`` maps them to the names in the file.
+Each model has its own names for its weights. A table of ``Rule`` maps them to the names in the file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 FILES = (WEIGHTS, f"{WEIGHTS}.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 PUBLISHED_ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
 _MOST_BYTES = 1 << 24  # of config.json
-MOST_NAMED = 5  # the most weights that a message names
+MOST_NAMED = 5  # the most weights to name in a message
 Weights = dict[str, Tensor]
 C = TypeVar("C")
 Model = TypeVar("Model", bound="Pretrained")
@@ -38,15 +38,15 @@ Model = TypeVar("Model", bound="Pretrained")
 
 @dataclass(frozen=True)
 class Rule:
-    """The names of a weight, or of a layer's weight and bias, in the file and in the model."""
+    """The names of a weight, or of a layer's weight and bias, in the file and the model."""
 
-    theirs: str  # in the file; "{}" is a layer's number
-    ours: str | tuple[str, ...]  # in the model; several if the file joins them along the axis of outputs
+    theirs: str  # in the file; "{}" is the layer number
+    ours: str | tuple[str, ...]  # in the model; several if the file joins them along the output axis
     suffixes: tuple[str, ...] = (".weight", ".bias")  # of both names
     inputs_first: bool = False  # the file's matrices are (in, out), like GPT-2's Conv1D; ours are (out, in)
 
     def names(self, layers: int) -> Iterable[tuple[str, tuple[str, ...]]]:
-        """Each name in the file with the model's names for it."""
+        """Each name in the file, with the model's names for it."""
         ours = (self.ours,) if isinstance(self.ours, str) else self.ours
         for i in range(layers if "{}" in self.theirs else 1):
             for suffix in self.suffixes:
@@ -54,7 +54,7 @@ class Rule:
 
 
 def to_ours(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -> tuple[Weights, list[str]]:
-    """A file's weights by the model's names, and the names that match no rule. Raises ValueError if a joined
+    """A file's weights by the model's names, and the names that do not match any rule. Raises ValueError if a joined
     weight cannot be split evenly."""
     rest = dict(weights)
     result: Weights = {}
@@ -71,7 +71,7 @@ def to_ours(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -
 
 
 def to_theirs(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -> Weights:
-    """The weights of a model (or their gradients) by the file's names; weights that match no rule are left out."""
+    """The weights of a model (or their gradients) by the file's names, without weights that do not match any rule."""
     result = {}
     for rule in rules:
         for theirs, ours in rule.names(layers):
@@ -87,14 +87,14 @@ class Pretrained(nn.Module):
 
     MODEL_TYPE: ClassVar[str]  # the architecture's name in config.json
     ARCHITECTURE: ClassVar[str]  # the class of the transformers library that has the same weights
-    HEADS: ClassVar[tuple[str, ...]] = ()  # prefixes of weights that a file may lack: they are initialised at random
-    READ: ClassVar[tuple[str, ...]] = ()  # entries that are only read: others contain the same information
+    HEADS: ClassVar[tuple[str, ...]] = ()  # prefixes of weights that a file may lack; they are initialised randomly
+    READ: ClassVar[tuple[str, ...]] = ()  # entries that are only read, as others contain the same information
     config: Any  # the sizes
     tokenizer: Any = None  # the folder's ``tokenizers.Tokenizer``, or None
 
     @classmethod
     def configured(cls, published: dict[str, Any]) -> Any:
-        """The configuration that a config.json describes. Raises ValueError if the model does not support it."""
+        """The configuration described by a config.json. Raises ValueError if the model does not support it."""
         raise NotImplementedError
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
@@ -107,11 +107,11 @@ class Pretrained(nn.Module):
 
     @classmethod
     def from_pretrained(cls: type[Model], folder: str | os.PathLike[str], **changes: Any) -> Model:
-        """Read the model and its tokenizer from a folder with the files that this module's docstring lists. The model
-        is in evaluation mode; no code in the files runs. ``changes`` replace entries of config.json, such as a dropout.
-        Raises FileNotFoundError if the folder or a file is missing, ValueError if the files are for another
+        """Read the model and its tokenizer from a folder with the files listed in this module's docstring. The model is
+        in evaluation mode, and code in the files never runs. ``changes`` replace entries of config.json, such as a
+        dropout. Raises FileNotFoundError if the folder or a file is missing, ValueError if the files are for another
         architecture, do not match each other, or are damaged (RuntimeError for the weights file). Warns if the file
-        lacks this model's head, which is then initialised at random, or has weights that the model does not use."""
+        lacks this model's head, which is then initialised randomly, or has weights that the model does not use."""
         path = Path(folder)
         published = {**read_config(path, cls.MODEL_TYPE), **changes}
         file = weights_file(path)
@@ -132,7 +132,7 @@ class Pretrained(nn.Module):
             raise ValueError(f"{sizes}: they belong to different models")
         with undrawn():  # random initialisation takes longer than reading the file
             model = cls(config)
-        if model.state_dict().keys() - model.recognised(weights, file)[0].keys():  # a head is initialised at random
+        if model.state_dict().keys() - model.recognised(weights, file)[0].keys():  # a head is initialised randomly
             model = cls(config)
         model.fill(weights, file)
         model.tokenizer = tokenizer
@@ -162,7 +162,7 @@ class Pretrained(nn.Module):
         self.load_state_dict({**there, **ours})
 
     def recognised(self, weights: Weights, file: Path) -> tuple[Weights, list[str]]:
-        """``to_ours``, with the file's name in its error message."""
+        """Call ``to_ours``, adding the file name to its error message."""
         try:
             return self.to_ours(weights)
         except ValueError as error:
@@ -209,9 +209,9 @@ def read_config(folder: Path, model_type: str) -> dict[str, Any]:
 def from_published(
     kind: Callable[..., C], published: dict[str, Any], fields: Mapping[str, str], fixed: Mapping[str, Any]
 ) -> C:
-    """A configuration (a dataclass) from the entries of a config.json; entries that the file lacks get their defaults.
-    ``fields`` maps the file's names to the dataclass's; ``fixed`` entries must have the given value if present.
-    Raises ValueError if an entry has the wrong type, is out of range, or is not supported by the model."""
+    """A configuration (a dataclass) from the entries of a config.json. Missing entries get their defaults. ``fields``
+    maps the file's names to the dataclass's; ``fixed`` entries must have the given value if present. Raises ValueError
+    if an entry has the wrong type, is out of range, or is not supported by the model."""
     for name, value in fixed.items():
         if published.get(name, value) != value:
             raise ValueError(f"it has {name} = {short(published[name])}; this model supports only {value}")
@@ -230,15 +230,15 @@ def from_published(
 
 
 def to_published(config: Any, fields: Mapping[str, str]) -> dict[str, Any]:
-    """The entries of a config.json, the reverse of ``from_published``."""
+    """The entries of a config.json: the reverse of ``from_published``."""
     entries = {theirs: getattr(config, ours) for theirs, ours in fields.items()}
     names = {ours: theirs for theirs, ours in reversed(PUBLISHED_ACTIVATIONS.items())}
     return {name: names[value] if fields[name] == "activation" else value for name, value in entries.items()}
 
 
 def check_sizes(config: Any, ids: Collection[str] = ()) -> None:
-    """Raise ValueError for an invalid transformer configuration: sizes below 1, dropouts that are not
-    probabilities, heads that do not divide the width, ``ids`` (names of entries) that are not in the vocabulary."""
+    """Raise ValueError for an invalid transformer configuration: sizes below 1, dropouts that are not probabilities, a
+    width not divisible by the heads, or ``ids`` (names of entries) that are not in the vocabulary."""
     for name, value in vars(config).items():
         if name in ids:
             if not 0 <= value < config.vocabulary:
@@ -254,7 +254,7 @@ def check_sizes(config: Any, ids: Collection[str] = ()) -> None:
 
 
 def weights_file(folder: Path) -> Path:
-    """A folder's weights file, or the index of several. Raises FileNotFoundError if both are missing."""
+    """The weights file in a folder, or the index of several files. Raises FileNotFoundError if both are missing."""
     for name in FILES:
         if (folder / name).is_file():
             return folder / name

@@ -1,12 +1,12 @@
 """BERT, "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al. 2019, arXiv 1810.04805), with all heads.
 
-The encoder of "Attention Is All You Need" over one text or two, trained to fill in masked words and to predict whether
-the second text follows the first (section 3.1); then, with one more layer, on a task (section 3.2).
+The encoder of "Attention Is All You Need" over one or two texts. It is trained to fill in masked words and to predict
+whether the second text follows the first (section 3.1), then, with one more layer, on a task (section 3.2).
 ``from_pretrained(folder)`` reads the files of the transformers classes with the same names.
 
-Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary. Every model takes ``input_ids``
-(B, T), ``attention_mask`` (B, T), 1 or True at tokens and 0 or False at padding (None: no padding), and
-``token_type_ids`` (B, T), 0 in the first text and 1 in the second (None: all 0).
+Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary. Every model takes ``input_ids`` (B, T),
+``attention_mask`` (B, T) with 1 or True at tokens and 0 or False at padding (None: no padding), and ``token_type_ids``
+(B, T) with 0 in the first text and 1 in the second (None: all 0).
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ FIXED = {
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults are those of the paper's base model (section 3: 110 million weights). Raises
+    """The hyperparameters. The defaults describe the paper's base model (section 3: 110 million weights). Raises
     ValueError if a size is below 1, H does not divide D, a dropout is not a probability, the activation is unknown, or
     the padding token is not in the vocabulary."""
 
     vocabulary: int = 30522  # V
-    positions: int = 512  # the most tokens
+    positions: int = 512  # the maximum number of tokens
     d_model: int = 768  # D
     heads: int = 12  # H, which divides D
     layers: int = 12  # L
@@ -104,17 +104,17 @@ class Config:
     epsilon: float = 1e-12  # in the layer norms
     padding: int = 0  # the padding token; its embedding is not trained
     labels: int = 0  # of a classifier; 0: the number of names, or 2 without names
-    label_names: list[str] = field(default_factory=list)  # they determine the number of labels; else "LABEL_0" etc.
+    label_names: list[str] = field(default_factory=list)  # determine the number of labels; else "LABEL_0" etc.
 
     def __post_init__(self) -> None:
         self.d_ff = self.d_ff or 4 * self.d_model
         self.labels = self.labels or len(self.label_names) or 2
         check_sizes(self, ids=("padding",))
-        if self.label_names == numbered(len(self.label_names)):  # or none
+        if self.label_names == numbered(len(self.label_names)):  # or no names
             self.label_names = numbered(self.labels)
         self.labels = len(self.label_names)
 
-    # The layers also read these; see ``LayerConfig``.
+    # The layers read these as well; see ``LayerConfig``.
     activation_dropout, norm_first, position_encoding = 0.0, False, "learned"
 
     def dropout_or(self, special: float | None) -> float:
@@ -128,13 +128,13 @@ class Config:
 
 
 def numbered(labels: int) -> list[str]:
-    """Default names of labels."""
+    """The default names of labels."""
     return [f"LABEL_{i}" for i in range(labels)]
 
 
 def label_names(published: Mapping[str, Any]) -> list[str]:
-    """The label names in a config.json: ``id2label``, or default names if ``num_labels`` is a different number.
-    Raises ValueError if the labels are not numbered from 0."""
+    """The label names in a config.json: ``id2label``, or default names if ``num_labels`` differs in number. Raises
+    ValueError if the labels are not numbered from 0."""
     names = published.get("id2label") or {}
     check(names, dict[int | str, str], "id2label")
     mapping = {str(key): name for key, name in names.items()}  # JSON keys are strings
@@ -150,7 +150,7 @@ def label_names(published: Mapping[str, Any]) -> list[str]:
 
 
 class PretrainedBert(Pretrained):
-    """Reads and writes the files of all models here. ``RULES`` are the names of a head's weights."""
+    """Reads and writes the files of all models here. ``RULES`` has the names of a head's weights."""
 
     MODEL_TYPE, READ = "bert", ("num_labels",)
     HEADS: ClassVar[tuple[str, ...]] = ()
@@ -182,7 +182,7 @@ class PretrainedBert(Pretrained):
 
 
 class Bert(PretrainedBert):
-    """The encoder: tokens -> states (B, T, D). With ``pooler`` it has the layer that ``pooled`` needs."""
+    """The encoder: tokens -> states (B, T, D). With ``pooler`` it includes the layer that ``pooled`` needs."""
 
     ARCHITECTURE, HEADS, PREFIX = "BertModel", ("pooler",), ""
 
@@ -205,8 +205,8 @@ class Bert(PretrainedBert):
         return self.dropout(self.norm(self.embedding(tokens) + of_types + self.position_embedding(positions)))
 
     def through(self, input_ids: Tensor, attention_mask: Mask, token_type_ids: Types) -> Iterator[Tensor]:
-        """The input of the first layer, then the output of each (B, T, D). Raises ValueError if there are more tokens
-        than positions."""
+        """The input of the first layer, then the output of each layer (B, T, D). Raises ValueError if there are more
+        tokens than positions."""
         if (count := input_ids.shape[1]) > self.config.positions:
             raise ValueError(f"{count:,} tokens do not fit in the model's {self.config.positions:,} positions")
         x = self.embed(input_ids, mg.arange(count, device=input_ids.device)[None], token_type_ids)
@@ -227,7 +227,7 @@ class Bert(PretrainedBert):
     def hidden_states(
         self, input_ids: Tensor, attention_mask: Mask = None, token_type_ids: Types = None
     ) -> list[Tensor]:
-        """The input of the first layer and the output of each: L + 1 times (B, T, D)."""
+        """The input of the first layer and the outputs of all layers: L + 1 times (B, T, D)."""
         return list(self.through(input_ids, attention_mask, token_type_ids))
 
     def pooled(self, states: Tensor) -> Tensor:
@@ -236,7 +236,7 @@ class Bert(PretrainedBert):
 
     def sentence_embeddings(self, input_ids: Tensor, attention_mask: Mask = None) -> Tensor:
         """The mean of a text's states, normalised (B, D), so that the dot product of two means is their cosine
-        similarity: Sentence-BERT (Reimers and Gurevych 2019, arXiv 1908.10084)."""
+        similarity, as in Sentence-BERT (Reimers and Gurevych 2019, arXiv 1908.10084)."""
         states = self(input_ids, attention_mask)
         if attention_mask is None:
             return F.normalize(states.mean(1))
@@ -245,7 +245,7 @@ class Bert(PretrainedBert):
 
     @mg.no_grad()
     def encode(self, texts: str | Sequence[str], batch: int = 32, longest: int = 0) -> Tensor:
-        """The ``sentence_embeddings`` (N, D) of N texts, or of a single one, with the model's tokenizer and no dropout:
+        """The ``sentence_embeddings`` (N, D) of N texts, or of one text, with the model's tokenizer and no dropout:
         ``batch`` texts of similar length at a time, and at most ``longest`` tokens of each (0: the model's positions).
         Raises ValueError if the model has no tokenizer, ``batch`` is below 1, or ``longest`` is out of range."""
         if self.tokenizer is None:
@@ -259,7 +259,7 @@ class Bert(PretrainedBert):
         weight, before = self.embedding.weight, self.training
         count = -(-len(ids) // batch)
         nothing = mg.zeros(0, self.config.d_model, dtype=weight.dtype, device=weight.device)
-        parts = [nothing] * (count + 1)  # the last remains empty: there may be no text
+        parts = [nothing] * (count + 1)  # the last part stays empty, as there may be no text
 
         def work(i: int) -> None:
             rows = [ids[j] for j in order[i * batch : (i + 1) * batch]]
@@ -306,7 +306,7 @@ class WordHead(nn.Module):
         return F.linear(self.transform(states), embedding, self.bias)
 
     def loss(self, states: Tensor, embedding: Tensor, targets: Tensor) -> Tensor:
-        """The mean cross-entropy of targets (B, T), IGNORED at words that are not predicted; these get no logits."""
+        """The mean cross-entropy of targets (B, T), which are IGNORED at words without a prediction (and logits)."""
         targets = targets.reshape(-1)
         selected = targets != IGNORED
         states = self.transform(states.flatten(0, 1)[selected])
@@ -314,7 +314,7 @@ class WordHead(nn.Module):
 
 
 class BertWithHead(PretrainedBert):
-    """The encoder, ``bert``, with the layers of a task.
+    """The encoder, ``bert``, with the layers for a task.
 
     Subclasses define:
         LAYERS: functions, by name, that build these layers from a configuration. RULES: the names of their weights.
@@ -355,12 +355,12 @@ class BertWithLogits(BertWithHead):
 
 
 def two(config: Config) -> nn.Linear:
-    """A layer with two outputs: for a pair of texts, or for a token."""
+    """A layer with two outputs, for a pair of texts or for a token."""
     return nn.Linear(config.d_model, 2)
 
 
 class BertWithWords(BertWithHead):
-    """The base of models with the head for words; the logit lens uses its attributes."""
+    """The base class of models with the word head. The logit lens uses its attributes."""
 
     RULES: ClassVar[tuple[Rule, ...]] = WORDS
     LAYERS: ClassVar[Mapping[str, Callable[[Config], nn.Module]]] = {"words": WordHead}
@@ -375,7 +375,7 @@ class BertWithWords(BertWithHead):
 
 
 class BertForPreTraining(BertWithWords):
-    """Both pre-training tasks (section 3.1): logits of words (B, T, V), and logits (B, 2) of whether text 2 follows
+    """Both pre-training tasks (section 3.1): logits of words (B, T, V), and logits (B, 2) for whether text 2 follows
     (0) or not (1)."""
 
     ARCHITECTURE, RULES, POOLED = "BertForPreTraining", (*WORDS, *NEXT_SENTENCE), True
@@ -387,8 +387,8 @@ class BertForPreTraining(BertWithWords):
         return self.logits(states), self.next_sentence(self.bert.pooled(states))
 
     def losses(self, input_ids: Tensor, words: Tensor, follows: Tensor, **inputs: Tensor | None) -> Pair:
-        """The mean cross-entropies of the masked words (B, T), IGNORED elsewhere, and of the next sentence (B), 0 if
-        it follows and 1 if not. The loss is their sum."""
+        """The mean cross-entropies of the masked words (B, T), IGNORED elsewhere, and of the next sentence (B), which
+        is 0 if it follows and 1 if not. The loss is the sum of both."""
         states = self.bert(input_ids, **inputs)
         of_pairs = F.cross_entropy(self.next_sentence(self.bert.pooled(states)), follows)
         return self.words.loss(states, self.bert.embedding.weight, words), of_pairs
@@ -443,7 +443,7 @@ class BertForSequenceClassification(BertClassifier):
 
 class BertForMultipleChoice(BertClassifier):
     """C pairs, such as a question with each answer (section 4.4): all inputs (B, C, T) -> logits (B, C).
-    ``loss`` takes the right choices (B)."""
+    ``loss`` takes the correct choices (B)."""
 
     ARCHITECTURE, POOLED = "BertForMultipleChoice", True
     LAYERS = {**BertClassifier.LAYERS, "classifier": lambda config: nn.Linear(config.d_model, 1)}

@@ -1,4 +1,4 @@
-"""The command line: pre-train, fine-tune on four tasks, predict with a fine-tuned model, search."""
+"""The command line: pre-train, fine-tune on four tasks, predict with a fine-tuned model, and search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the files of the data sets, plain or gzipped, as examples; splits texts into word pieces; builds batches.
+"""Reads examples from data set files, plain or gzipped, splits text into word pieces, and builds batches.
 
 Shapes: B batch, T pieces.
 """
@@ -24,14 +24,14 @@ CASES = "-DOCSTART-"  # a line of CoNLL's files between documents
 
 
 class Labelled(NamedTuple):
-    """A text, or a pair of texts, and its label, None for a prediction."""
+    """A text, or a pair of texts, and its label (None for a prediction)."""
 
     texts: tuple[str, ...]
     label: str | None = None
 
 
 class Tagged(NamedTuple):
-    """Words, and the tag of each (IOB2), None for a prediction."""
+    """Words, and the tag of each in IOB2 (None for a prediction)."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...] | None = None
@@ -42,9 +42,9 @@ class Question(NamedTuple):
 
     question: str
     context: str
-    # Right answers: pieces of the context, each with the index of its first character; empty for a prediction.
+    # Correct answers: parts of the context, each with the index of its first character; empty for a prediction.
     answers: tuple[tuple[str, int], ...] = ()
-    number: str = ""  # the data set's id
+    number: str = ""  # the id in the data set
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -55,7 +55,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def find(folder: Path, *names: str) -> Path:
-    """The first of several files that exists in a folder, plain or as .gz. Raises FileNotFoundError if none exists."""
+    """The first of several files to exist in a folder, plain or as .gz. Raises FileNotFoundError if none exists."""
     for name in names:
         for path in (folder / name, folder / f"{name}.gz"):
             if path.is_file():
@@ -92,8 +92,8 @@ def pairs(path: Path, names: Mapping[str, str]) -> list[Labelled]:
 
 
 def tagged(path: Path) -> list[Tagged]:
-    """CoNLL-2003: one word per line, in the first column, and its tag in the last; an empty line after each sentence.
-    Tags may be IOB1, as in the original, or IOB2. Raises ValueError for a line without a tag."""
+    """CoNLL-2003: one word per line in the first column, its tag in the last, and an empty line after each sentence.
+    Tags may be in IOB1, as in the original, or IOB2. Raises ValueError for a line without a tag."""
     result: list[Tagged] = []
     words: list[str] = []
     tags: list[str] = []
@@ -111,7 +111,7 @@ def tagged(path: Path) -> list[Tagged]:
 
 
 def iob2(tags: Sequence[str]) -> list[str]:
-    """Tags in which each entity begins with B; in IOB1, B marks only an entity that follows another of its type."""
+    """Tags in which each entity begins with B; in IOB1, B only marks an entity after another of its type."""
     before = ["O", *tags[:-1]]
     return [
         f"B-{tag[2:]}" if tag.startswith("I-") and last[2:] != tag[2:] else tag
@@ -154,7 +154,7 @@ def filled(items: list[Item], path: Path) -> list[Item]:
 
 
 def held_out(items: Sequence[Item], part: int = 10) -> tuple[list[Item], list[Item]]:
-    """Split off every ``part``-th example in a random order: the rest, and these. The order is the same in all runs."""
+    """Split off every ``part``-th example in random order, returned last. The split is the same in all runs."""
     order = np.random.default_rng(0).permutation(len(items)).tolist()
     return [items[i] for place, i in enumerate(order) if place % part], [items[i] for i in order[::part]]
 
@@ -163,10 +163,10 @@ class Feature(NamedTuple):
     """One input of the model."""
 
     ids: list[int]  # word pieces
-    types: list[int]  # for each piece, the text that it belongs to: 0 or 1
-    target: Any  # the right answer: a number, several, or a list with one for each piece; None for a prediction
-    example: int  # the number of its example
-    places: list[Any]  # of each piece, if the task needs it: its word, or its characters; None for special tokens
+    types: list[int]  # the text that each piece belongs to: 0 or 1
+    target: Any  # the correct answer: one or several numbers, or a list for all pieces; None for a prediction
+    example: int  # the example number
+    places: list[Any]  # the word or characters of each piece, if the task needs them; None for special tokens
 
 
 class Batch(NamedTuple):
@@ -179,10 +179,10 @@ class Batch(NamedTuple):
 
 
 class Encoder:
-    """Encodes texts as word pieces with a copy of a model's ``tokenizers.Tokenizer``, and truncates them to a length
-    that counts special tokens, the longer text of a pair first. A special token in a text ("[SEP]") is plain text. With
-    ``windows``, if a pair is too long, its second text is split into several features that overlap by a quarter.
-    ``cut`` is the number of texts that the last call truncated."""
+    """Encodes texts as word pieces with a copy of a model's ``tokenizers.Tokenizer``, and truncates them, the longer
+    text of a pair first, to a length that includes special tokens. A special token in a text ("[SEP]") is plain text.
+    With ``windows``, if a pair is too long, its second text is split into several features that overlap by a quarter.
+    ``cut`` is the number of texts truncated by the last call."""
 
     def __init__(self, tokenizer: Any, longest: int, windows: bool = False) -> None:
         self.whole, self.tokenizer = (load_library().Tokenizer.from_str(tokenizer.to_str()) for _ in range(2))
@@ -193,19 +193,19 @@ class Encoder:
         self.tokenizer.enable_truncation(longest, stride=stride, strategy=strategy)
 
     def __call__(self, texts: Sequence[Any], are_words: bool = False) -> list[Any]:
-        """The library's encoding of each text, pair of texts, or list of words (``are_words``); truncated parts are in
+        """The library's encoding of each text, pair of texts, or list of words (``are_words``), with truncated parts in
         its ``overflowing``."""
         encodings = list(self.tokenizer.encode_batch(list(texts), is_pretokenized=are_words))
         self.cut = 0 if self.windows else sum(bool(encoding.overflowing) for encoding in encodings)
         return encodings
 
     def pieces(self, text: str) -> list[int]:
-        """All pieces of a text, without special tokens."""
+        """All pieces in a text, without special tokens."""
         return list(self.whole.encode(text, add_special_tokens=False).ids)
 
 
 def batch_of(features: Sequence[Feature], padding: int) -> Batch:
-    """Features as tensors, padded to the longest."""
+    """Features as tensors, padded to the longest feature."""
     tokens = padded([feature.ids for feature in features], padding)
     types = padded([feature.types for feature in features], 0)
     mask = np.arange(tokens.shape[1]) < np.array([[len(feature.ids)] for feature in features])

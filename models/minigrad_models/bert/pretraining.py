@@ -1,9 +1,9 @@
-"""Pre-training on a text: masked words and next sentence (Devlin et al. 2019, section 3.1, appendix A.1 and A.2).
+"""Pre-training on text: masked words and next sentences (Devlin et al. 2019, section 3.1, appendices A.1 and A.2).
 
-A text is a sequence of sentences: lines are split after full stops, question and exclamation marks. An example is a
-sequence of sentences that fits, split in two: text A, and the rest as text B; in half of the examples, text B is
-replaced by sentences from another place. The random numbers depend only on the seed, the epoch and the batch, so each
-epoch has new masks and training can resume anywhere.
+The text is read as a sequence of sentences: lines are split after full stops, question and exclamation marks. An
+example is a sequence of sentences that fits, split into text A and text B. In half of the examples, text B is replaced
+with sentences from elsewhere. The random numbers depend only on the seed, the epoch and the batch, so each epoch has
+new masks and training can resume anywhere.
 
 Shapes: B batch, T pieces.
 """
@@ -35,11 +35,11 @@ from .train_bert import Size, fit, from_scratch, tell
 SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)])\s+")
 MASKED, TO_MASK, TO_RANDOM = 0.15, 0.8, 0.1  # of all pieces; of the pieces to predict
 SHORT = 0.1  # the fraction of the examples that have a random, shorter length
-TRIES = 10  # to find a sentence that fits
+TRIES = 10  # attempts to find a sentence that fits
 AROUND = 3  # special tokens: [CLS] A [SEP] B [SEP]
 CLS, SEP, MASK = (SPECIAL.index(name) for name in ("[CLS]", "[SEP]", "[MASK]"))
-HELD_OUT = 0.1  # of the sentences, the last of the text
-CHECKED = 512  # the most examples of an evaluation
+HELD_OUT = 0.1  # fraction of the sentences, at the end of the text
+CHECKED = 512  # the most examples in an evaluation
 
 
 class Batch(NamedTuple):
@@ -48,7 +48,7 @@ class Batch(NamedTuple):
     tokens: Tensor  # (B, T) int64
     types: Tensor  # (B, T) int64
     mask: Tensor  # (B, T), True at tokens
-    words: Tensor  # (B, T): the right piece where the model predicts one, else ``IGNORED``
+    words: Tensor  # (B, T): the correct piece where one is predicted, else ``IGNORED``
     follows: Tensor  # (B,): 0 where text B follows text A, else 1
 
 
@@ -71,7 +71,7 @@ class Sentences:
         return len(self.starts) - 1
 
     def places(self, longest: int, random: np.random.Generator) -> list[Place]:
-        """One pass over the sentences as examples of at most ``longest`` pieces, not counting special tokens."""
+        """The examples of one pass over the sentences, of at most ``longest`` pieces without special tokens."""
         result: list[Place] = []
         first = int(random.integers(min(4, len(self) - 1)))
         while first < len(self) - 1:
@@ -95,8 +95,8 @@ class Sentences:
         return int(np.searchsorted(self.starts, self.starts[first] + space, "right")) - 1
 
     def _elsewhere(self, first: int, last: int, space: int, random: np.random.Generator) -> int:
-        """A random sentence outside a run (inside, if there is no other) that fits, as a following sentence does: a
-        truncated one would reveal the label."""
+        """A random sentence outside a run (or inside, if there is no other) that fits, as a following sentence does: a
+        truncated sentence would reveal the label."""
         others = len(self) - (last - first)
         for _ in range(TRIES):
             place = int(random.integers(others or len(self)))
@@ -106,7 +106,7 @@ class Sentences:
         return place
 
     def _span(self, first: int, last: int, most: int) -> tuple[int, int]:
-        """The range of pieces of the sentences from ``first`` to ``last`` (excluded), at most ``most`` pieces."""
+        """The range of at most ``most`` pieces in the sentences from ``first`` to ``last`` (excluded)."""
         begin = int(self.starts[first])
         return begin, min(int(self.starts[last]), begin + most)
 
@@ -129,7 +129,7 @@ class Examples:
             yield self.masked(selected, self._generator(number, k + 1))
 
     def masked(self, places: Sequence[Place], random: np.random.Generator) -> Batch:
-        """Mask some examples: 15 % of their pieces are predicted; 80 % of these become [MASK], 10 % a random piece."""
+        """Mask examples: 15 % of their pieces are predicted, of which 80 % become [MASK] and 10 % a random piece."""
         text = self.sentences.ids
         rows = [[CLS, *text[slice(*a)].tolist(), SEP, *text[slice(*b)].tolist(), SEP] for a, b, _ in places]
         sizes = [place.a[1] - place.a[0] + 2 for place in places]  # [CLS] A [SEP] are of type 0
@@ -159,8 +159,8 @@ def split(path: Path) -> list[str]:
 
 
 def read(tokenizer: Any, texts: Sequence[str]) -> Sentences:
-    """Sentences as word pieces. Raises ValueError if fewer than two of them have any."""
-    tokenizer.encode_special_tokens = True  # "[MASK]" in a text is text
+    """Sentences as word pieces. Raises ValueError if fewer than two sentences have pieces."""
+    tokenizer.encode_special_tokens = True  # "[MASK]" in the text is plain text
     ids = [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
     sentences = Sentences([piece for piece in ids if piece])
     if len(sentences) < 2:
@@ -184,7 +184,7 @@ class Options(NamedTuple):
 
 
 def pretrain(options: Options) -> dict[str, float]:
-    """Train on a text, save the best model, and return its metrics. Resumes a stopped run."""
+    """Train on text, save the best model, and return its metrics. A stopped run is resumed."""
     texts = split(options.text) if options.text else [pair.source for pair in english_italian.load()]
     border = len(texts) - max(2, round(HELD_OUT * len(texts)))
     if border < 2:
@@ -214,7 +214,7 @@ def loss(model: BertForPreTraining, batch: Batch) -> tuple[Tensor, float]:
 
 
 def measure(model: BertForPreTraining, batches: Sequence[Batch]) -> dict[str, float]:
-    """The mean losses over words and over examples, and the accuracy of each."""
+    """The mean losses over words and over examples, and both accuracies."""
     sums, counts = np.zeros(4), np.zeros(2)
     for batch in watched(batches, "measuring"):
         states, masked = model.bert(batch.tokens, batch.mask, batch.types), batch.words != IGNORED

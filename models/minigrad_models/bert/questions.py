@@ -1,9 +1,9 @@
 """A small data set in SQuAD's format that needs no download: short texts about people who do not exist.
 
-A text states several facts about each of its people, each in one of several wordings, in random order. A question asks
-for one of them, and its answer is a piece of the text: the value ("Where does Ada Berg live?") or the person ("Who
+Each text states several facts about each of its people, in random order and in one of several wordings. A question asks
+for one of the facts, and its answer is part of the text: the value ("Where does Ada Berg live?") or the person ("Who
 lives in Turin?"). Other people in the text have facts of the same kind. Every tenth text has so many people that a
-model must read it in windows. The training and evaluation texts have no person in common.
+model must read it in windows. No person appears in both training and evaluation texts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .bert_data import Question
 Split = Literal["train", "dev"]
 TEXTS = {"train": 600, "dev": 100}
 ASKED = 4  # questions about a text
-HELD_OUT = 5  # one in this many pairs of first and last names is for evaluation
+HELD_OUT = 5  # one in this many name pairs (first and last) is for evaluation
 
 
 with Path(__file__).with_suffix(".toml").open("rb") as _file:
@@ -28,7 +28,7 @@ KINDS = WORDS["kinds"]
 
 
 def load(split: Split) -> list[Question]:
-    """The questions of one split; the same in every run."""
+    """The questions in a split, which are the same in every run."""
     random = np.random.default_rng([2016, list(TEXTS).index(split)])
     return [question for number in range(TEXTS[split]) for question in _text(split, number, random)]
 
@@ -40,7 +40,7 @@ def _text(split: Split, number: int, random: np.random.Generator) -> list[Questi
     people = random.permutation(there)[:count].tolist()
     pool = []
     for i in sorted(random.permutation(len(KINDS))[: random.integers(3, 6)]):
-        values = random.permutation(KINDS[i]["values"])[:count].tolist()  # or fewer, if the kind has fewer
+        values = random.permutation(KINDS[i]["values"])[:count].tolist()  # or fewer, if the kind has fewer values
         pool += [(KINDS[i], who, what) for who, what in zip(people, values, strict=False)]
     facts, context = [], ""  # each fact: its kind, and the positions of the person and the value in the text
     for i in random.permutation(len(pool)).tolist():

@@ -27,9 +27,9 @@ class Near(NamedTuple):
 
 
 class Index:
-    """The lines of a text file, except empty ones, with their embeddings (N, D) by the model in a folder (None:
-    MiniLM). The model reads ``longest`` pieces of a line, by default LONGEST (see ``length``). Raises OSError,
-    ValueError or RuntimeError if the file or the model cannot be used."""
+    """The non-empty lines of a text file, with their embeddings (N, D) from the model in a folder (None: MiniLM). The
+    model reads ``longest`` pieces of a line, by default LONGEST (see ``length``). Raises OSError, ValueError or
+    RuntimeError if the file or the model cannot be used."""
 
     def __init__(self, path: Path, folder: Path | None, longest: int | None = None) -> None:
         self.texts = [(number, line.strip()) for number, line in lines(path) if line.strip()]
@@ -44,7 +44,7 @@ class Index:
         self.embeddings = np.concatenate(parts)
 
     def nearest(self, query: str, count: int) -> list[Near]:
-        """The lines nearest to a query, nearest first. Raises ValueError for an empty query."""
+        """The lines nearest to a query, with the nearest first. Raises ValueError for an empty query."""
         if not query.strip():
             raise ValueError("the query is empty")
         scores = self.embeddings @ self.model.encode([query], longest=self.longest).numpy()[0]

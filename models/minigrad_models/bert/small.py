@@ -1,5 +1,5 @@
 """Small data sets for sst2, mrpc and conll that need no download, from the English sentences of the bundled corpus.
-The evaluation split has sentences, people and towns that the training split does not have."""
+The sentences, people and towns in the evaluation split do not occur in the training split."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ GOOD = "beautiful comfortable delicious famous fresh good happy intelligent inte
 BAD = "afraid boring broken cold dirty expensive heavy hungry sad sick thirsty tired"
 NAME = "Anna|Antonio|Giulia|Laura|Luca|Marco|Maria|Paolo"
 PLACE = "airport|cinema|garden|hospital|hotel|kitchen|library|market|museum|office|park|restaurant|stadium|station|zoo"
-TOWNS = ("Fort", "Mount", "Port", "Saint")  # beginnings of their names
+TOWNS = ("Fort", "Mount", "Port", "Saint")  # prefixes of town names
 WORD = re.compile(rf"\b(?P<PER>{NAME})\b|(?<= in | at | to )(?P<LOC>school|the (?:{PLACE}))\b|'s\b|\w+|[^\w\s]")
 TIME = re.compile(r"(.+) (today|tomorrow|on \w+day|in the (?:morning|evening)|(?:last|next) week|every day)\.")
 
 
 def load(task: str, split: Split) -> list[Any]:
-    """The examples of a task for training or for evaluation; the same in every run."""
+    """The examples of a task for training or evaluation, which are the same in every run."""
     parts = ("train",) if split == "train" else ("validation", "test")
     texts = (pair.source for part in parts for pair in english_italian.load(part))
     make = {"sst2": _moods, "mrpc": _paraphrases, "conll": _entities}[task]
@@ -43,7 +43,7 @@ def _moods(texts: Iterator[str], split: Split, random: np.random.Generator) -> I
 
 
 def _paraphrases(texts: Iterator[str], split: Split, random: np.random.Generator) -> Iterator[Labelled]:
-    """A sentence, and the same one with its time in front; different pairs differ in a "not" or a place."""
+    """A sentence, and the same sentence with its time in front. Other pairs differ in a "not" or a place."""
     places = PLACE.split("|")
     for match in filter(None, map(TIME.fullmatch, texts)):
         words, label = tokenize(match[1]), "equivalent"
@@ -57,7 +57,7 @@ def _paraphrases(texts: Iterator[str], split: Split, random: np.random.Generator
 
 
 def _entities(texts: Iterator[str], split: Split, random: np.random.Generator) -> Iterator[Tagged]:
-    """Sentences in which other people ("Ada Berg", or "Ada") and towns ("Port Berg") replace the names and places."""
+    """Sentences whose names and places are replaced with other people ("Ada Berg" or "Ada") and towns ("Port Berg")."""
     full = {}
     for name, firsts in (("PER", WORDS["first"]), ("LOC", TOWNS)):
         names = [(a, b) for a in enumerate(firsts) for b in enumerate(WORDS["last"])]

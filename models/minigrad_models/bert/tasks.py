@@ -1,8 +1,8 @@
-"""The four fine-tuning tasks: their data, heads, metrics, and default settings, which were tuned on two cores (see
+"""The four fine-tuning tasks: their data, heads, metrics and default settings, which were tuned on two cores (see
 docs/language_bert_tasks.md).
 
-Two label texts (SST-2, Socher et al. 2013; MRPC, Dolan and Brockett 2005), one labels words (CoNLL-2003, Tjong Kim Sang
-and De Meulder 2003), and one finds the span of a text that answers a question (SQuAD 1.1, Rajpurkar et al. 2016).
+Two tasks label texts (SST-2, Socher et al. 2013; MRPC, Dolan and Brockett 2005), one labels words (CoNLL-2003, Tjong
+Kim Sang and De Meulder 2003), and one finds the span that answers a question (SQuAD 1.1, Rajpurkar et al. 2016).
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class Task(ABC):
     scratch: Recipe = SCRATCH  # from random weights
     longest: int = 128  # pieces that the model reads at once
     kind: ClassVar[type[Pretrained]]  # the model with its head
-    unit: ClassVar[str] = "examples"  # the losses are weighted by their number
-    windows: ClassVar[bool] = False  # a second text that is too long is read in windows; else it is truncated
+    unit: ClassVar[str] = "examples"  # their number weights the losses
+    windows: ClassVar[bool] = False  # read a second text that is too long in windows instead of truncating it
     train: ClassVar[tuple[str, ...]]  # names of the training file; the first that exists is used
     dev: ClassVar[tuple[str, ...]]  # names of the evaluation file
 
@@ -92,14 +92,14 @@ class Task(ABC):
 
     @abstractmethod
     def read_file(self, path: Path) -> list[Any]:
-        """The examples of one file, with their labels or answers."""
+        """The examples in one file, with their labels or answers."""
 
     def said(self, examples: Sequence[Any]) -> Iterable[str]:
         """All labels of some examples; empty for a task without labels."""
         return ()
 
     def loss(self, model: Any, batch: Batch) -> tuple[Tensor, float]:
-        """The mean loss of a batch, and its weight."""
+        """The mean loss of a batch, and the weight of the batch."""
         assert batch.targets is not None
         count = float((batch.targets != IGNORED).sum())
         return model.loss(batch.tokens, batch.targets, attention_mask=batch.mask, token_type_ids=batch.types), count
@@ -113,7 +113,7 @@ class Task(ABC):
 
 
 def most_frequent(values: Iterable[V]) -> V:
-    """The value that occurs most often; the first one in a tie."""
+    """The most frequent value; the first in a tie."""
     return Counter(values).most_common(1)[0][0]
 
 
@@ -124,8 +124,8 @@ class Classification(Task):
 
     count: int = 1  # texts of an example: 1, or 2 for pairs
     reader: Callable[[Path, Mapping[str, str]], list[Labelled]] = sentences  # (file, names of labels) -> examples
-    names: Mapping[str, str] = field(default_factory=dict)  # of the labels that the files have as numbers
-    positive: str | None = None  # the positive label of F1; None measures only the accuracy
+    names: Mapping[str, str] = field(default_factory=dict)  # of labels that are numbers in the files
+    positive: str | None = None  # the positive label for F1; None evaluates only the accuracy
     kind = BertForSequenceClassification
     train, dev = ("train.tsv",), ("dev.tsv",)
 
@@ -139,7 +139,7 @@ class Classification(Task):
         return self.reader(path, self.names)
 
     def texts(self, examples: Sequence[Labelled]) -> Iterable[str]:
-        """All text of some examples, for training a tokenizer."""
+        """All text in some examples, for training a tokenizer."""
         return (text for example in examples for text in example.texts)
 
     def said(self, examples: Sequence[Labelled]) -> Iterable[str]:
@@ -158,7 +158,7 @@ class Classification(Task):
         return probabilities
 
     def answers(self, examples: Sequence[Labelled], read: Sequence[Read], labels: Sequence[str]) -> list[Class]:
-        """The answer for each example, from its features and the outputs for them."""
+        """The answer to each example, computed from the outputs for its features."""
         return [(labels[int(p.argmax())], float(p.max())) for _, p in read]
 
     def metrics(self, examples: Sequence[Labelled], answers: Sequence[Class]) -> dict[str, float]:
@@ -177,7 +177,7 @@ class Classification(Task):
         return [(most_frequent(self.said(train)), 1.0)] * len(dev)
 
     def parse(self, line: str) -> Any:
-        """An unlabelled example from a line: a text, or two texts separated by a tab. Raises ValueError."""
+        """Parse a line as an unlabelled example: a text, or two texts separated by a tab. Raises ValueError."""
         texts = tuple(text.strip() for text in line.split("\t"))
         if len(texts) != self.count or not all(texts):
             form = "two texts separated by a tab" if self.count == 2 else "a text without a tab"
@@ -185,14 +185,14 @@ class Classification(Task):
         return Labelled(texts)
 
     def show(self, example: Labelled, answer: Class) -> str:
-        """An answer as a line of text."""
+        """Show an answer as a line of text."""
         return f"{answer[0]}\t{answer[1]:.3f}\t{' | '.join(example.texts)}"
 
 
 @dataclass(frozen=True)
 class Spans(Task):
-    """Questions about a text: each of its pieces gets two logits, as the first and as the last of the answer (Devlin et
-    al. 2019, section 4.2). A text that is too long is read in overlapping windows; the best span of all is used."""
+    """Questions about a text. Each piece gets two logits, for being the first and the last in the answer (Devlin et al.
+    2019, section 4.2). Text that is too long is read in overlapping windows, and the best span overall is used."""
 
     kind, windows = BertForQuestionAnswering, True
     train, dev = ("train.json", "train-v1.1.json"), ("dev.json", "dev-v1.1.json")
@@ -250,7 +250,7 @@ class Spans(Task):
 
     def metrics(self, examples: Sequence[Question], answers: Sequence[Answer]) -> dict[str, float]:
         f1, exact = [], []
-        for example, (text, _) in zip(examples, answers, strict=True):  # the best match with a right answer counts
+        for example, (text, _) in zip(examples, answers, strict=True):  # the best match with a correct answer counts
             f1.append(max(overlap(text, right) for right, _ in example.answers))
             exact.append(any(plain(text) == plain(right) for right, _ in example.answers))
         return {"f1": float(np.mean(f1)), "exact_match": float(np.mean(exact))}
@@ -270,8 +270,8 @@ class Spans(Task):
 
 
 def span_of(places: Sequence[tuple[int, int] | None], answer: str, start: int) -> tuple[int, int]:
-    """The first and the last piece of an answer in a window; 0, 0 if the window does not contain all of it. ``places``
-    has the range of characters of each piece, None if the piece is not from the text; the answer begins at ``start``.
+    """The first and last piece of an answer in a window; 0, 0 if the window does not contain all of it. ``places`` has
+    the character range of each piece, None if the piece is not from the text. The answer begins at ``start``.
     """
     end = start + len(answer)
     inside = [i for i, place in enumerate(places) if place is not None and place[0] < end and place[1] > start]
@@ -283,7 +283,7 @@ def span_of(places: Sequence[tuple[int, int] | None], answer: str, start: int) -
 
 def best_span(logits: Array, allowed: Array) -> tuple[tuple[int, int] | None, float]:
     """The first and last piece with the largest sum of logits (T, 2), in this order, at most LONGEST_ANSWER apart,
-    among the ``allowed`` pieces (T,), which are those in the text; logits beyond T are padding."""
+    among the ``allowed`` pieces (T,): the pieces in the text. Logits beyond T are padding."""
     size = len(allowed)
     if not allowed.any():
         return None, -np.inf
@@ -296,13 +296,13 @@ def best_span(logits: Array, allowed: Array) -> tuple[tuple[int, int] | None, fl
 
 
 def plain(text: str) -> str:
-    """An answer normalised as in SQuAD: lower-case, no punctuation marks or articles, single spaces."""
+    """Normalise an answer as in SQuAD: lower-case, without punctuation marks or articles, with single spaces."""
     bare = "".join(character for character in text.lower() if character not in string.punctuation)
     return " ".join(ARTICLES.sub(" ", bare).split())
 
 
 def overlap(text: str, right: str) -> float:
-    """F1 of the words of an answer, normalised as in SQuAD."""
+    """The F1 score of the words in an answer, normalised as in SQuAD."""
     words, correct = plain(text).split(), plain(right).split()
     if not words or not correct:
         return float(words == correct)
@@ -312,14 +312,14 @@ def overlap(text: str, right: str) -> float:
 
 @dataclass(frozen=True)
 class Tagging(Task):
-    """Assigns tags to words: the state of each word's first piece goes through a linear layer; its other pieces have no
-    tag (Devlin et al. 2019, section 5.3). The library seqeval counts entities, as conlleval does."""
+    """Assigns tags to words. The state of each word's first piece goes through a linear layer; its other pieces have no
+    tag (Devlin et al. 2019, section 5.3). The seqeval library counts entities as conlleval does."""
 
     kind, unit = BertForTokenClassification, "words"
     train, dev = ("eng.train", "train.txt"), ("eng.testa", "valid.txt")
 
     def read(self, folder: Path | None) -> tuple[list[Any], list[Any]]:
-        seqeval()  # fail before reading anything if it is missing
+        seqeval()  # fails before reading anything if it is missing
         return super().read(folder)
 
     def read_file(self, path: Path) -> list[Any]:
@@ -332,7 +332,7 @@ class Tagging(Task):
         return (tag for example in examples for tag in example.tags or ())
 
     def features(self, examples: Sequence[Tagged], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-        """The target is a list with the number of the tag at the first piece of each word."""
+        """The target is a list with the tag number at the first piece of each word."""
         numbers = {label: i for i, label in enumerate(labels)}
         result = []
         for i, encoding in enumerate(encoder([list(example.words) for example in examples], are_words=True)):
@@ -375,7 +375,7 @@ class Tagging(Task):
         return [tuple(best.get(word, rest) for word in example.words) for example in dev]
 
     def parse(self, line: str) -> Any:
-        """Words separated by spaces; a punctuation mark between spaces is a word."""
+        """Parse words separated by spaces. A punctuation mark between spaces is a word."""
         if not line.split():
             raise ValueError("expected words, not an empty line")
         return Tagged(tuple(line.split()))
@@ -387,7 +387,7 @@ class Tagging(Task):
 
 
 def seqeval() -> Any:
-    """The library. Raises ImportError if it is missing."""
+    """The seqeval library. Raises ImportError if it is missing."""
     return library("seqeval.metrics", "counting entities needs seqeval")
 
 

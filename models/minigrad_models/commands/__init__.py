@@ -1,1 +1,1 @@
-"""The command ``minigrad``. Each command imports its dependencies when it runs, so that ``--help`` is fast."""
+"""The ``minigrad`` command. Each subcommand imports its dependencies when it runs, so that ``--help`` is fast."""

@@ -1,5 +1,5 @@
-"""``minigrad data``: downloads the published data sets of ``data.toml`` to the folder where programs look for them. A
-file has the suffix .part until its SHA-256 is verified; the next attempt or call resumes the download."""
+"""``minigrad data``: downloads the published data sets in ``data.toml`` to the folder where programs look for them. A
+file has the suffix .part until its SHA-256 hash is verified; the next attempt or call resumes the download."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from ..programs.folder import DATA, command
 WAITS, PATIENCE = (1, 2, 4), 30.0  # seconds between attempts; the timeout in seconds
 BLOCK, LARGEST = 1 << 16, 1 << 26  # bytes to read at once; the largest member of an archive, in bytes
 SETS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-BROKEN = OSError, HTTPException  # errors of a broken connection
+BROKEN = OSError, HTTPException  # errors from a broken connection
 
 
 class File(NamedTuple):
-    """A file of a data set."""
+    """A file in a data set."""
 
     path: str  # in the folder of all sets
     address: str
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     if unknown := [name for name in options.names if name not in SETS]:
         raise ValueError(f"unknown data set {unknown[0]!r}; choose from {', '.join(SETS)}")
     failed, folder = [], options.folder.resolve()
-    is_default = any("{folder}" not in SETS[name]["about"] for name in options.names)  # a program finds it by itself
+    is_default = any("{folder}" not in SETS[name]["about"] for name in options.names)  # programs find it by themselves
     for name in options.names or SETS:
         files = [File(**file) for file in SETS[name]["files"]]
         state = "there" if all(path.is_file() for file in files for path in file.places(folder)) else "-"
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
 def fetch(file: File, folder: Path) -> None:
     """Download a file unless it exists. Raises OSError or HTTPException if the connection breaks or a file cannot be
-    written; ValueError, KeyError or BadZipFile if the address, or the folder, has a different file with this name."""
+    written; ValueError, KeyError or BadZipFile if the address or the folder has a different file."""
     path, places = folder / file.path, file.places(folder)
     part = path.with_name(f"{path.name}.part")
     if all(place.exists() for place in places):
@@ -110,10 +110,10 @@ def fetch(file: File, folder: Path) -> None:
 
 
 def download(file: File, part: Path) -> None:
-    """Download the rest of a partial file, or all of it if the server does not support ranges. Raises as ``fetch``."""
+    """Download the rest of a partial file, or all of it if the server lacks ranges. Raises like ``fetch``."""
     there = part.stat().st_size if part.exists() else 0
     if there >= file.size:
-        return  # the digest decides
+        return  # the digest is checked later
     request = Request(file.address, headers={"User-Agent": "minigrad", "Range": f"bytes={there}-"})
     with urlopen(request, timeout=PATIENCE) as answer, bar(file.size, part.stem, "B") as progress:
         if not answer.headers.get("Content-Range", "").startswith(f"bytes {there}-"):

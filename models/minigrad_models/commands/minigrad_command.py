@@ -1,4 +1,4 @@
-"""The command line: ``minigrad --help`` lists its commands."""
+"""The ``minigrad`` command line; ``minigrad --help`` lists its commands."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def parser() -> Parser:
 
 
 def system(name: str) -> Any:
-    """The command line of a system, imported only when it runs: ``minigrad --help`` needs no model."""
+    """The command line of a system, imported only when it runs, as ``minigrad --help`` needs no model."""
     return import_module(f"..{name}.{name}_command", __package__)
 
 
@@ -74,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def versions() -> str:
-    """The versions of minigrad and, below it, NumPy, Python and CuPy, without importing CuPy, which takes seconds."""
+    """The versions of minigrad, NumPy, Python and CuPy, without importing CuPy, which takes seconds."""
     import numpy
 
     from minigrad.backend.version import project

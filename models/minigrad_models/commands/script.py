@@ -1,4 +1,4 @@
-"""The commands compat and profile, which run a user's program as ``python program.py`` would."""
+"""The ``compat`` and ``profile`` commands, which run a user's program as ``python program.py`` would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``minigrad viz``: draws a file, a run's folder, or a model's attention for a sentence."""
+"""``minigrad viz``: draws a file, a run folder, or a model's attention for a sentence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ examples:
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Add the options of the command."""
     p.epilog, p.formatter_class = EXAMPLES, RAW
     what = "run folders, log.jsonl files, a MIDI file, or a model and a sentence"
     p.add_argument("what", nargs="+", metavar="WHAT", help=what)
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def view_of(words: list[str], device: str = "cpu") -> View:
-    """The picture of some runs, of a MIDI file, or of a model and a sentence."""
+    """The picture for some runs, a MIDI file, or a model and a sentence."""
     from ..viz import piano_roll, training
 
     first, *rest = words

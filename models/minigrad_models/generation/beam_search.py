@@ -1,8 +1,8 @@
-"""Text generation from next-token probabilities: greedy search, sampling, and beam search.
+"""Text generation from next-token probabilities by greedy search, sampling or beam search.
 
 The model is a ``Decoder``: an object that returns the logits of the next token, with or without a cache.
-Finished sentences leave the batch, and each has its own limit: no sentence affects another's result.
-All searches raise ValueError for arguments out of range, and for NaN logits. They wait for a GPU once per token.
+Finished sentences leave the batch, and each sentence has its own limit, so sentences do not affect each other. All
+searches raise ValueError for arguments out of range, and for NaN logits. They wait for a GPU once per token.
 
 Shapes: B sentences, W beams per sentence, N = B·W rows, T tokens so far, S source length, V vocabulary.
 """
@@ -24,7 +24,7 @@ from ..text.scores import mutual_bleu
 from ..text.tokenizer import EOS
 
 old_names = renamed(beam_size="num_beams", max_length="max_new_tokens", eos="eos_token_id")
-NEVER = -1  # an id that no token has
+NEVER = -1  # not the id of any token
 Limits = int | Sequence[int]
 Choose = Callable[[Tensor], Tensor]
 LengthPenalty = Callable[[int], float]
@@ -33,32 +33,32 @@ Rows = list[list[Any]]
 
 
 class Decoder(Protocol):
-    """Returns the logits of the next token. It begins with one row per sentence, the first tokens ``start`` (B, T),
-    int64: for a translation, only BOS."""
+    """Returns the logits of the next token. It begins with one row per sentence: the first tokens ``start`` (B, T),
+    int64, which are only BOS for a translation."""
 
     start: Tensor
 
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T), one more in each call -> logits (N, V) of the next token."""
+        """Tokens so far (N, T), one more on each call -> logits (N, V) of the next token."""
 
     def reorder(self, rows: Tensor, num_beams: int) -> None:
-        """Continue row rows[n] as row n. From now on each sentence has ``num_beams`` adjacent rows; sentences may be
-        left out, and the others keep their order."""
+        """Continue row rows[n] as row n. From now on each sentence has ``num_beams`` adjacent rows. Sentences may be
+        left out; the others keep their order."""
 
 
 @dataclass(frozen=True)
 class Hypothesis:
     """A generated sentence."""
 
-    tokens: list[int]  # EOS last unless the limit cut it off
-    score: float  # for ranking: the log-probability, with the length penalty of beam search
+    tokens: list[int]  # EOS is last, unless the limit cut it off
+    score: float  # for ranking: the log-probability, with beam search's length penalty
     log_probability: float  # ln P(tokens | source)
 
 
 class RepetitionPenalty:
     """A decoder that makes the tokens so far, including the prompt, less likely: positive logits are divided by the
-    penalty, negative ones multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1). The search's scores then
-    refer to the changed logits. Raises ValueError if the penalty is not positive."""
+    penalty, and negative logits multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1). The scores of the
+    search then refer to the changed logits. Raises ValueError if the penalty is not positive."""
 
     def __init__(self, decoder: Decoder, penalty: float) -> None:
         if not (math.isfinite(penalty) and penalty > 0):
@@ -82,8 +82,8 @@ def greedy(
     decoder: Decoder, max_new_tokens: Limits = 100, eos_token_id: int | None = EOS, on_token: OnToken | None = None
 ) -> list[Hypothesis]:
     """The likeliest token at each step, up to ``eos_token_id`` (None: no token ends a sentence) or ``max_new_tokens``,
-    one limit for all sentences or one for each, which counts EOS. ``on_token`` is called with the index of a sentence
-    and each of its tokens, as soon as it is generated."""
+    a limit for all sentences or for each, which includes EOS. ``on_token`` is called with each token and the index of
+    its sentence as soon as the token is generated."""
     return _generate(decoder, max_new_tokens, lambda logits: logits.argmax(-1), eos_token_id, on_token)
 
 
@@ -97,11 +97,11 @@ def sample(
     eos_token_id: int | None = EOS,
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
-    """Tokens sampled from softmax(logits / temperature), or only from the likeliest tokens: the k likeliest
-    (``top_k``), or the smallest set of tokens with a total probability of at least ``top_p``, after temperature and
-    ``top_k`` (nucleus sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). All sentences share one random
-    number generator (``minigrad.manual_seed``), so a result depends on the rest of the batch. Scores are the model's
-    log-probabilities, without temperature, top_k and top_p. For the other arguments see ``greedy``."""
+    """Tokens sampled from softmax(logits / temperature), or only from the likeliest tokens: the ``top_k`` likeliest, or
+    the smallest set of tokens with a total probability of at least ``top_p``, after temperature and ``top_k`` (nucleus
+    sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). All sentences share one random number generator
+    (``minigrad.manual_seed``), so a result depends on the rest of the batch. Scores are the model's log-probabilities,
+    without temperature, top_k and top_p. For the other arguments see ``greedy``."""
     if not temperature > 0:
         raise ValueError(f"temperature must be positive, not {temperature}; for 0, use greedy()")
     if top_k is not None and top_k < 1:
@@ -121,7 +121,7 @@ def _likeliest(
     logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
 ) -> tuple[Tensor, Tensor | None]:
     """The distribution over a part of the vocabulary, so that sampling is cheap: probabilities (N, K) that sum to 1,
-    and their tokens (N, K), or None if K is V and they are in the vocabulary's order."""
+    and their tokens (N, K), or None if K is V and they are in vocabulary order."""
     logits, ids = (logits - logits.amax(-1, keepdim=True)) / temperature, None
     if top_k is not None and top_k < logits.shape[-1]:
         logits, ids = logits.topk(top_k)
@@ -129,8 +129,8 @@ def _likeliest(
     if top_p is not None:
         if ids is None:
             p, ids = p.sort(-1, descending=True)
-        before = p.cumsum(-1) - p  # a token is kept if the likelier ones do not reach top_p
-        before[:, 0] = 0.0  # the likeliest is always kept
+        before = p.cumsum(-1) - p  # a token is kept if likelier tokens do not reach top_p
+        before[:, 0] = 0.0  # the likeliest token is always kept
         p = p.masked_fill(before >= top_p, 0.0)
         p = p / p.sum(-1, keepdim=True)
     return p, ids
@@ -152,7 +152,7 @@ def _generate(
         length += 1
         logits = decoder.next_logits(tokens)
         norm = logits.logsumexp(-1)
-        if norm.device.type == "cpu":  # before sampling; on a GPU this would synchronise
+        if norm.device.type == "cpu":  # before sampling; this would synchronise a GPU
             _check(norm.tolist(), length)
         picks = choose(logits)[:, None]
         total = total + logits.gather(-1, picks)[:, 0] - norm
@@ -175,7 +175,7 @@ def _generate(
 
 
 def _remaining(active: list[int], ended: list[bool], like: Tensor) -> tuple[list[int], Tensor]:
-    """The sentences that have not ended, and their indices, on the device of a tensor."""
+    """The sentences that have not ended, and their indices on the device of a tensor."""
     places = [n for n, is_over in enumerate(ended) if not is_over]
     return [active[n] for n in places], mg.tensor(places, device=like.device).long()
 
@@ -193,21 +193,21 @@ def beam_search(
     early_stopping: bool = True,
     eos_token_id: int | None = EOS,
 ) -> list[list[Hypothesis]]:
-    """Beam search: continues the W likeliest beginnings of each sentence, and ranks finished ones by
+    """Beam search: continues the W likeliest beginnings of each sentence, and ranks finished hypotheses by
 
         log P(Y | X) / lp(Y),    lp(Y) = ((5 + |Y|) / 6)^α
 
-    (Wu et al. 2016, arXiv 1609.08144, equation 14, without its coverage penalty), where |Y| counts EOS. At each step
+    (Wu et al. 2016, arXiv 1609.08144, equation 14, without its coverage penalty), where |Y| includes EOS. At each step,
     the continuations of a sentence by all tokens are sorted by log P. Continuations among the first W that end are
-    finished; the W best others are continued. Returns at most W hypotheses for each sentence, the best first; if none
+    finished, and the W best others are continued. Returns at most W hypotheses for each sentence, best first. If none
     ended before the limit, these are the beams.
 
     Args:
-        max_new_tokens, eos_token_id: as for ``greedy``.
-        num_beams: W; with early_stopping, 1 returns the same result as ``greedy``.
-        length_penalty: α; 0 ranks by log P, which favours short sentences. Or lp itself, as a function of the length.
+        max_new_tokens, eos_token_id: see ``greedy``.
+        num_beams: W. With early_stopping, 1 returns the same result as ``greedy``.
+        length_penalty: α (0 ranks by log P, which favours short sentences), or lp itself as a function of the length.
         early_stopping: a sentence is done after W finished hypotheses, as in fairseq, although a longer one might rank
-            higher. If False, it is done when no beam can beat the W-th finished one. log P only falls, so no
+            higher. If False, it is done when no beam can beat the W-th finished hypothesis. log P only falls, so no
             continuation of Y scores more than log P(Y) divided by the largest lp over the lengths up to the limit.
     """
     if num_beams < 1:
@@ -228,8 +228,8 @@ def wu(alpha: float) -> LengthPenalty:
 
 
 def power(alpha: float) -> Callable[[float], float]:
-    """|Y|^α as a function of |Y|: fairseq's ``--lenpen``. At equal α it favours long sentences more than
-    ``wu``: from 10 tokens to 20 it grows by a factor of 2^α, Wu's by (25/15)^α. Raises the errors of ``wu``."""
+    """|Y|^α as a function of |Y|: fairseq's ``--lenpen``. At the same α it favours long sentences more than ``wu``:
+    from 10 to 20 tokens it grows by a factor of 2^α, but ``wu`` by (25/15)^α. Raises the errors of ``wu``."""
     if not math.isfinite(alpha):
         raise ValueError(f"length_penalty must be a finite number, not {alpha}")
     return lambda length: float(length) ** alpha
@@ -237,7 +237,7 @@ def power(alpha: float) -> Callable[[float], float]:
 
 @dataclass
 class _Beam:
-    """The beams of all b active sentences; for the arguments see ``beam_search``."""
+    """The beams of all b active sentences. For the arguments see ``beam_search``."""
 
     decoder: Decoder
     size: int
@@ -247,17 +247,17 @@ class _Beam:
     eos_token_id: int | None
 
     def __post_init__(self) -> None:
-        # (N, T), the W rows of a sentence together, the likeliest first; W is 1 at first
+        # (N, T), with the W rows of a sentence together, likeliest first; W is initially 1
         self.tokens = self.decoder.start
         self.active = list(range(len(self.limits)))  # the numbers of the sentences that are not done
         self.texts: list[list[int]] = [[] for _ in self.limits]  # the new tokens of each row
         self.log_p = zeros(len(self.limits), 1, device=self.tokens.device)  # of each row (b, W)
-        self.finished: list[list[Hypothesis]] = [[] for _ in self.limits]  # of each sentence, the best first
+        self.finished: list[list[Hypothesis]] = [[] for _ in self.limits]  # of each sentence, best first
 
     def step(self, length: int) -> None:
-        """Append a token to the beams, and rank the ones that end."""
+        """Append a token to the beams, and rank the beams that end."""
         norm, log_p, rows, tokens = self.candidates()
-        size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once, so this many do not end
+        size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once, so this many continue
         ended = tokens == (NEVER if self.eos_token_id is None else self.eos_token_id)
         self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
         best = (log_p[:, : self.size], rows[:, : self.size], tokens[:, : self.size])
@@ -275,7 +275,7 @@ class _Beam:
 
     def candidates(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """ln Σ eˣ of each row's logits (N, 1), and the 2W best continuations of each sentence (b, 2W), best first: log
-        P, row, token. Even if W of them end, W remain; and each is among the 2W best of its row."""
+        P, row, token. Even if W of them end, W remain, and each is among the 2W best of its row."""
         logits = self.decoder.next_logits(self.tokens)
         norm = logits.logsumexp(-1, keepdim=True)
         best, ids = logits.topk(min(2 * self.size, logits.shape[1]))
@@ -294,8 +294,8 @@ class _Beam:
         return self.early_stopping or hypotheses[self.size - 1].score >= bound
 
     def finish(self, length: int, best: list[Rows], following: list[Rows]) -> list[bool]:
-        """Rank the beams that end, and return whether each sentence is done. ``best`` are the W best candidates,
-        ``following`` the W best that do not end (at a limit, they end if no other has): each has log P, rows and tokens
+        """Rank the beams that end, and return whether each sentence is done. ``best`` has the W best candidates,
+        ``following`` the W best that do not end (at a limit, they end if no other has), each as log P, rows and tokens
         (b, W)."""
         over, texts = [], []
         for n, i in enumerate(self.active):
@@ -330,7 +330,7 @@ def limits_of(max_new_tokens: Limits, batch: int) -> list[int]:
 
 
 def _read(*tensors: Tensor) -> list[Any]:
-    """Tensors as nested lists. One copy transfers all from a GPU, in float64, which represents every token."""
+    """Tensors as nested lists, copied from a GPU at once, in float64, which can represent every token."""
     if tensors[0].device.type != "cpu":
         packed = cat([x.flatten().double() for x in tensors]).cpu().split([x.numel() for x in tensors])
         tensors = tuple(part.view(x.shape).to(x.dtype) for part, x in zip(packed, tensors, strict=True))
@@ -338,7 +338,7 @@ def _read(*tensors: Tensor) -> list[Any]:
 
 
 def _check(norms: list[float], length: int) -> None:
-    """Raise ValueError if ln Σ eˣ of the logits of a row is not finite, because a logit is not."""
+    """Raise ValueError if ln Σ eˣ of a row is not finite, because one of the row's logits is not."""
     if not all(map(math.isfinite, norms)):
         raise ValueError(f"the decoder's logits for token {length} are NaN or infinite. Has training diverged?")
 
@@ -349,11 +349,11 @@ def _check(norms: list[float], length: int) -> None:
 def minimum_bayes_risk(
     hypotheses: Sequence[Hypothesis], sharpness: float = 8.0, eos_token_id: int = EOS
 ) -> list[Hypothesis]:
-    """The hypotheses of one sentence, the highest expected BLEU first (Kumar & Byrne 2004, "Minimum Bayes-Risk Decoding
-    for Statistical Machine Translation", section 3, on a list of hypotheses); the sort is stable. A hypothesis counts
-    as a reference with probability softmax(sharpness · score): with a sharpness of 0 all count equally; a higher value
-    puts more weight on the best score. 8 suits scores that are mean log-probabilities per token (``power(1.0)``). The
-    last token, ``eos_token_id``, is not compared. Raises ValueError if the sharpness is negative or not
+    """Sort the hypotheses of a sentence by expected BLEU, highest first (Kumar & Byrne 2004, "Minimum Bayes-Risk
+    Decoding for Statistical Machine Translation", section 3, on a list of hypotheses). The sort is stable. A hypothesis
+    counts as a reference with probability softmax(sharpness · score): with a sharpness of 0, all count equally; a
+    higher sharpness puts more weight on the best score. 8 suits scores that are mean log-probabilities per token
+    (``power(1.0)``). The final ``eos_token_id`` is not compared. Raises ValueError if the sharpness is negative or not
     finite, ImportError if sacrebleu is missing."""
     if not 0 <= sharpness < math.inf:
         raise ValueError(f"sharpness must be finite and at least 0, not {sharpness}")

@@ -1,12 +1,12 @@
-"""Causal language models with a window of tokens, decoders that continue prompts for the searches of
-``minigrad_models.generation.beam_search``, and transformer layers with a cache of the keys and values of the tokens so
-far. The cached values do not change when a token is added, so a new token costs only one position.
+"""Causal language models with a window of tokens, decoders that continue prompts for the searches in
+``minigrad_models.generation.beam_search``, and transformer layers that cache the keys and values of the tokens so far.
+Adding a token does not change the cached values, so each new token costs only one position.
 
-Prompts of a batch end together: shorter ones are padded on the left, where the mask is False. A text that outgrows the
-model's context loses its beginning: the model sees the last ``context`` tokens, at positions from 0.
+All prompts in a batch end together: shorter prompts are padded on the left, where the mask is False. Text that outgrows
+the model's context loses its beginning: the model sees the last ``context`` tokens, at positions from 0.
 
-Shapes: B batch, N rows, that is B prompts times W beams (W is 1 without beam search), T tokens, S tokens of the window,
-D model width, L layers, V vocabulary.
+Shapes: B batch, N rows (B prompts times W beams; W is 1 without beam search), T tokens, S tokens in the window, D model
+width, L layers, V vocabulary.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Norm = tuple[Array, Array, float]  # weight, bias, ε
 
 
 class Prompts:
-    """The prompts of a batch, padded on the left: ``start`` has the tokens (B, T), and ``first`` is the index of each
-    row's first token after the padding (N). Padding repeats that token, so that a search finds no token that the prompt
-    lacks. Raises ValueError if prompts are missing or empty, or a token is not in the vocabulary."""
+    """The prompts in a batch, padded on the left. ``start`` has the tokens (B, T), and ``first`` the index of each
+    row's first token after the padding (N). The padding repeats that token, so that a search only finds tokens in the
+    prompt. Raises ValueError if prompts are missing or empty, or a token is not in the vocabulary."""
 
     def __init__(self, prompts: Sequence[Sequence[int]], vocabulary: int, device: Any = None) -> None:
         if not prompts or not all(prompts):
@@ -64,10 +64,10 @@ class Prompts:
 
 
 class Plain(Prompts):
-    """The reference: at each step the model, a ``Causal`` or one with the same attributes, runs over the whole window.
-    When the text outgrows the context, the window moves by ``stride`` tokens at a time. With 1, each token is predicted
-    from as many tokens as the model can see, but a cache no longer helps; with more, the cache is refilled only once
-    per stride. A batch's windows move together. Raises ValueError as ``Prompts``, and for a stride out of range."""
+    """The reference: at each step the model, ``Causal`` or with the same attributes, runs over the whole window. When
+    the text outgrows the context, the window moves by ``stride`` tokens at a time. With a stride of 1, each token is
+    predicted from as many tokens as the model can see, but a cache no longer helps; with more, it is refilled once per
+    stride. A batch's windows move together. Raises ValueError like ``Prompts``, and for a stride out of range."""
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
         super().__init__(prompts, model.config.vocabulary, device)
@@ -87,12 +87,12 @@ class Plain(Prompts):
 
 
 class Cached(Plain):
-    """The same logits with a cache: each call of ``next_logits`` must add one token."""
+    """The same logits as ``Plain`` with a cache. Each call of ``next_logits`` must add one token."""
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
         super().__init__(model, prompts, stride, device)
         self.layers: list[CachedTransformerLayer] = []
-        self.window = (0, 0)  # the first token in the cache, and the end
+        self.window = (0, 0)  # the first token in the cache, and the end of the cache
 
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
@@ -132,7 +132,7 @@ class Causal(GenerationMixin):
 
     @property
     def context(self) -> int:
-        """The largest number of tokens that the model sees."""
+        """The maximum number of tokens that the model sees."""
         return int(self.config.positions)
 
     @property
@@ -154,8 +154,8 @@ class Causal(GenerationMixin):
         return self.norm(states)
 
     def hidden_states(self, input_ids: Tensor, attention_mask: Mask = None) -> list[Tensor]:
-        """The inputs of each layer, and of the last linear layer: tokens (B, T) -> L + 1 times (B, T, D). The mask
-        (B, T) is 1 or True at tokens, 0 or False at padding before or after them. Raises ValueError if there are more
+        """The inputs of each layer and of the last linear layer: tokens (B, T) -> L + 1 times (B, T, D). The mask (B,
+        T) is 1 or True at tokens, and 0 or False at padding before or after them. Raises ValueError if there are more
         tokens than the model sees."""
         if (count := input_ids.shape[1]) > self.context:
             raise ValueError(f"{count:,} tokens do not fit in the {self.context:,} that the model sees at once")
@@ -171,7 +171,7 @@ class Causal(GenerationMixin):
         return [*states[:-1], self.head_inputs(states[-1])]
 
     def logits(self, states: Tensor) -> Tensor:
-        """The last layer's states, before the norm (..., D) -> logits (..., V)."""
+        """The last layer's states (..., D), before the norm -> logits (..., V)."""
         return F.linear(self.norm(states), self.head_weight, self.head_bias)
 
     @old_names
@@ -180,8 +180,8 @@ class Causal(GenerationMixin):
         return F.linear(self.hidden_states(input_ids, attention_mask)[-1], self.head_weight, self.head_bias)
 
     def loss(self, input_ids: Tensor, targets: Tensor, ignore: int = -100, attention_mask: Mask = None) -> Tensor:
-        """The mean cross-entropy of targets (B, T), each the token after the one at its position (B, T), excluding
-        ``ignore``. For the mask see ``hidden_states``; padding on the right needs no mask: no token sees it."""
+        """The mean cross-entropy of targets (B, T), each the token after the input token at its position, excluding
+        ``ignore``. For the mask see ``hidden_states``. Padding on the right needs no mask, as no token sees it."""
         states = self.hidden_states(input_ids, attention_mask)[-1].flatten(0, 1)
         return F.linear_cross_entropy(
             states, self.head_weight, targets.reshape(-1), linear_bias=self.head_bias, ignore_index=ignore
@@ -193,11 +193,11 @@ class Causal(GenerationMixin):
         return kind(self, prompts, stride, self.embedding.weight.device)
 
 
-# Layers with a cache need no gradients, so they call ops on plain arrays. A mask is True where attention is allowed.
+# Layers with a cache call ops on plain arrays, without gradients. Masks are True where attention is allowed.
 
 
 class CachedLinear:
-    """A linear layer, or several with the same input, joined into one."""
+    """A linear layer, or several linear layers with the same input joined into one."""
 
     def __init__(self, *layers: nn.Linear) -> None:
         weights, biases = zip(*map(parameters, layers), strict=True)
@@ -214,7 +214,7 @@ class CachedLinear:
 
 
 class CachedAttention:
-    """Self-attention over the tokens so far; ``kv_cache`` has their keys and values (N, 2, H, capacity, D/H)."""
+    """Self-attention over the tokens so far. ``kv_cache`` has their keys and values (N, 2, H, capacity, D/H)."""
 
     def __init__(self, attention: MultiHeadAttention, rows: int) -> None:
         self.joint = CachedLinear(attention.query, attention.key, attention.value)
@@ -225,8 +225,8 @@ class CachedAttention:
         self.kv_cache = xp(weight).empty((rows, 2, self.heads, INITIAL_CAPACITY, self.width), weight.dtype)
 
     def step(self, x: Array, position: int, mask: Array | None = None) -> Array:
-        """Append the keys and values of new tokens to the cache; each token attends to all tokens up to itself:
-        (N, T, D) -> (N, T, D). The first is at ``position``; a mask is (N, 1, 1 or T, position + T)."""
+        """Append the keys and values of new tokens to the cache. Each token attends to all tokens up to itself: (N, T,
+        D) -> (N, T, D). The first token is at ``position``; a mask is (N, 1, 1 or T, position + T)."""
         n, t, d = x.shape
         qkv = self.joint(x).reshape(n, t, 3, self.heads, self.width).transpose(0, 2, 3, 1, 4)
         if self.rotary is not None:
@@ -248,17 +248,17 @@ class CachedAttention:
         return self.output(heads.swapaxes(1, 2).reshape(n, t, d))  # -> (N, T, D)
 
     def reorder(self, rows: Array, length: int) -> None:
-        """Continue row rows[n] as row n; each row has ``length`` tokens."""
+        """Continue row rows[n] as row n. Each row has ``length`` tokens."""
         cache = self.kv_cache
         if 2 * length > cache.shape[3]:
-            self.kv_cache = cache[rows]  # one copy of everything is cheaper than two of the filled part
+            self.kv_cache = cache[rows]  # one copy of the whole is cheaper than two of the filled part
         else:
             self.kv_cache = xp(cache).empty((len(rows), *cache.shape[1:]), cache.dtype)
             self.kv_cache[:, :, :, :length] = cache[rows, :, :, :length]
 
 
 class CachedResidual:
-    """LayerNorm(x + sublayer(x)), or with ``norm_first`` x + sublayer(LayerNorm(x)), without dropout."""
+    """LayerNorm(x + sublayer(x)), or x + sublayer(LayerNorm(x)) with ``norm_first``, without dropout."""
 
     def __init__(self, residual: Residual) -> None:
         self.norm: Norm = (*parameters(residual.norm), residual.norm.eps)
@@ -304,7 +304,7 @@ def attend(q: Array, k: Array, v: Array, mask: Array | None, causal: bool = Fals
 
 
 def parameters(module: nn.Linear | nn.LayerNorm | nn.Module) -> tuple[Any, Any]:
-    """The weight and bias as arrays."""
+    """The weight and bias of a layer as arrays."""
     weight, bias = module.weight, module.bias
     assert isinstance(weight, Tensor) and isinstance(bias, Tensor)
     return weight.array, bias.array

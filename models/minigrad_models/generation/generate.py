@@ -1,4 +1,4 @@
-"""Text generation with a language model: continues prompts by any of the searches."""
+"""Text generation with a language model: continues prompts using any of the searches."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from ..inputs import renamed
 from ..text.subwords import load_library
 from .beam_search import Decoder, Hypothesis, Limits, OnToken, RepetitionPenalty, beam_search, greedy, sample
 
-END = "<|endoftext|>"  # ends a text in GPT-2's vocabulary
+END = "<|endoftext|>"  # ends text in GPT-2's vocabulary
 OnPiece = Callable[[int, Any], None]
 
 
 @dataclass(frozen=True)
 class GenerationConfig:
-    """How to choose the next token. The names are those of transformers."""
+    """How to choose the next token. The names are the same as in transformers."""
 
-    temperature: float = 1.0  # of sampling; 0 selects the likeliest token
+    temperature: float = 1.0  # for sampling; 0 selects the likeliest token
     top_k: int | None = None  # see ``generation.beam_search.sample``
     top_p: float | None = None
     repetition_penalty: float = 1.0  # see ``generation.beam_search.RepetitionPenalty``
-    num_beams: int = 1  # above 1, a beam search, without sampling, which returns the likeliest text of each prompt
-    stride: int = 0  # tokens by which the model's window moves when a text outgrows it; 0: half of it
+    num_beams: int = 1  # above 1, a beam search without sampling returns the likeliest text for each prompt
+    stride: int = 0  # tokens by which the window moves when text outgrows it; 0: half the window
 
 
 class Model(Protocol):
     """The parts of a language model that ``generate`` uses: ``context``, the most tokens that it sees (None: it has a
-    memory, not a window), and ``begin``, which returns a decoder for prompts; with a context it takes a ``stride``."""
+    memory, not a window), and ``begin``, which returns a decoder for prompts (with a ``stride``, if there is a
+    context)."""
 
     @property
     def context(self) -> int | None: ...
@@ -48,8 +49,8 @@ def generate(
     eos_token_id: int | None = None,
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
-    """Continue prompts by ``max_new_tokens`` (one number for all, or one for each), or up to ``eos_token_id``.
-    ``on_token`` is called with the index of a prompt and each of its tokens, as soon as it is generated; a beam search
+    """Continue prompts by ``max_new_tokens`` (a number for all, or one for each), or up to ``eos_token_id``.
+    ``on_token`` is called with each token and the index of its prompt as soon as the token is generated. A beam search
     does not call it, because it finds the tokens only at the end. Raises ValueError for an empty prompt, a token
     outside the vocabulary, or a value out of range."""
     decoder = model.begin(prompts, **strides(model, config.stride))
@@ -64,7 +65,7 @@ def generate(
 
 
 def strides(model: Model, stride: int) -> dict[str, int]:
-    """The arguments of ``begin`` for the model's window. Raises ValueError if there is a stride but no window."""
+    """The arguments of ``begin`` for the model's window. Raises ValueError for a stride without a window."""
     if model.context is not None:
         return {"stride": stride or max(1, model.context // 2)}
     if stride:
@@ -73,7 +74,7 @@ def strides(model: Model, stride: int) -> dict[str, int]:
 
 
 class GenerationMixin(nn.Module):
-    """A ``Model`` that continues tokens, and texts if it has a tokenizer (a ``tokenizers.Tokenizer``)."""
+    """A ``Model`` that continues tokens, and text if it has a tokenizer (a ``tokenizers.Tokenizer``)."""
 
     tokenizer: Any = None
     begin: Callable[..., Decoder]
@@ -97,19 +98,18 @@ class GenerationMixin(nn.Module):
         eos_token_id: int | None = None,
         on_token: OnPiece | None = None,
     ) -> Any:
-        """The continuation of each prompt, text for a text and tokens for tokens, without the prompt but with its end.
-        Dropout is off. Sampling uses the generator of ``minigrad.manual_seed``.
+        """Continue each prompt: text for text, and tokens for tokens. The results include the end token but not the
+        prompt. Dropout is off. Sampling uses the generator of ``minigrad.manual_seed``.
 
         Args:
-            max_new_tokens: the largest number of new tokens: one for all prompts, or one for each.
-            temperature: of sampling; by default 1 with ``top_k`` or ``top_p``, and otherwise 0: the likeliest tokens.
+            max_new_tokens: the largest number of new tokens, for all prompts or for each.
+            temperature: for sampling; by default 1 with ``top_k`` or ``top_p``, and otherwise 0 (the likeliest tokens).
             top_k, top_p, repetition_penalty, num_beams, stride: see ``GenerationConfig``.
-            eos_token_id: the token that ends a text; by default the tokenizer's "<|endoftext|>", if it has one.
-            on_token: called with the index of a prompt and each new token, or, for a text, the characters that it
-                completes.
+            eos_token_id: the token that ends text; by default the tokenizer's "<|endoftext|>", if any.
+            on_token: called with the index of a prompt and each new token (for text, the characters that it completes).
 
-        Raises ValueError if a text lacks a tokenizer, a prompt is empty, a token is not in the vocabulary, a value is
-        out of range, or options exclude each other.
+        Raises ValueError for text without a tokenizer, an empty prompt, a token that is not in the vocabulary, a value
+        out of range, or options that exclude each other.
         """
         check_exclusive(temperature, top_k, top_p, num_beams)
         if temperature is None:
@@ -140,8 +140,8 @@ class GenerationMixin(nn.Module):
 def check_exclusive(
     temperature: float | None, top_k: int | None, top_p: float | None, num_beams: int, name: Callable[[str], str] = str
 ) -> None:
-    """Raise ValueError if options of a search exclude each other. ``name`` maps an option's name to the one in the
-    message, such as ``--top-k``."""
+    """Raise ValueError if search options exclude each other. ``name`` maps an option's name to its name in the message,
+    such as ``--top-k``."""
     limits = [option for option, value in (("top_k", top_k), ("top_p", top_p)) if value is not None]
     drawing = limits + (["temperature"] if temperature else [])
     if num_beams != 1 and drawing:
@@ -153,14 +153,14 @@ def check_exclusive(
 
 
 class Stream:
-    """Decodes the tokens of ``count`` texts as they arrive, with a ``tokenizers.Tokenizer``: passes each character to
-    ``on_piece``, with the index of the text, once all its bytes have arrived."""
+    """Decodes the tokens of ``count`` texts as they arrive, using a ``tokenizers.Tokenizer``. Once all bytes of a
+    character have arrived, it is passed to ``on_piece`` with the index of the text."""
 
     def __init__(self, tokenizer: Any, count: int, on_piece: OnPiece) -> None:
         self.tokenizer, self.on_piece = tokenizer, on_piece
         kind = load_library().decoders.DecodeStream
         self.streams = [kind(skip_special_tokens=True) for _ in range(count)]
-        self.lengths = [0] * count  # characters passed on
+        self.lengths = [0] * count  # characters passed on so far
 
     def add(self, text: int, token: int) -> None:
         piece = self.streams[text].step(self.tokenizer, token)

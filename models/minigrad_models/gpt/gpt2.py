@@ -1,7 +1,7 @@
 """GPT-2, "Language Models are Unsupervised Multitask Learners" (Radford et al. 2019): a causal language model.
 
-A stack of transformer layers as in GPT (Radford et al. 2018), with a layer norm before each sub-layer and one after the
-last (section 2.3). ``GPT2.from_pretrained(folder)`` reads the weights of transformers' ``GPT2LMHeadModel``.
+A stack of transformer layers as in GPT (Radford et al. 2018), with a layer norm before each sub-layer and after the
+last layer (section 2.3). ``GPT2.from_pretrained(folder)`` reads the weights of transformers' ``GPT2LMHeadModel``.
 
 Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary.
 """
@@ -56,11 +56,11 @@ PREFIX, HEAD = "transformer.", "lm_head.weight"
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults describe the smallest model (table 2: 124 million weights). Raises ValueError
+    """The hyperparameters. The defaults describe the smallest model (table 2: 124 million weights). Raises ValueError
     if a size is below 1, H does not divide D, a dropout is not a probability, or the activation is unknown."""
 
     vocabulary: int = 50257  # V
-    positions: int = 1024  # the context, the most tokens that the model sees
+    positions: int = 1024  # the context: the most tokens that the model sees
     d_model: int = 768  # D
     heads: int = 12  # H, which divides D
     layers: int = 12  # L
@@ -68,7 +68,7 @@ class Config:
     dropout: float = 0.1  # on sub-layer outputs
     embedding_dropout: float = 0.1  # on the sums of embeddings and positions
     attention_dropout: float = 0.1  # on attention weights
-    activation: str = "gelu_tanh"  # GPT-2's; "gelu" or "relu"
+    activation: str = "gelu_tanh"  # as in GPT-2; or "gelu", "relu"
     epsilon: float = 1e-5  # in the layer norms
     tied: bool = True  # the last linear layer is the embedding
 
@@ -76,7 +76,7 @@ class Config:
         self.d_ff = self.d_ff or 4 * self.d_model
         check_sizes(self)
 
-    # The layers also read these; see ``LayerConfig``.
+    # The layers read these as well; see ``LayerConfig``.
     activation_dropout, norm_first, position_encoding = 0.0, True, "learned"
 
     def published(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class Config:
 
 
 class GPT2(Causal, Pretrained):
-    """Tokens -> logits of the next token at each position; ``generate`` continues texts."""
+    """Tokens -> logits of the next token at each position; ``generate`` continues text."""
 
     MODEL_TYPE, ARCHITECTURE = "gpt2", "GPT2LMHeadModel"
     config: Config
@@ -113,7 +113,7 @@ class GPT2(Causal, Pretrained):
         return pretrained.from_published(Config, published, FIELDS, FIXED)
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
-        """See ``Pretrained``. The file may also store linear layers as (out, in), or use the bare model's names."""
+        """See ``Pretrained``. The file may store linear layers as (out, in), or use the names of the bare model."""
         weights = {name.removeprefix(PREFIX): w for name, w in weights.items() if not name.endswith(MASKS)}
         head = weights.pop(HEAD, None)
         joint = weights.get("h.0.attn.c_attn.weight")
@@ -130,8 +130,8 @@ class GPT2(Causal, Pretrained):
 
 
 def initialise(model: GPT2) -> None:
-    """Section 2.3, and GPT's section 4.1: weights from N(0, 0.02²), zero biases. The weights of the 2 L layers that add
-    to the residual stream are divided by √(2 L)."""
+    """Section 2.3, and section 4.1 of the GPT paper: weights from N(0, 0.02²), zero biases. The weights of the 2 L
+    layers that add to the residual stream are divided by √(2 L)."""
     for name, parameter in model.named_parameters():
         if parameter.ndim == 2:
             adds = name.endswith(("attention.output.weight", "feed_forward.outer.weight"))

@@ -1,4 +1,4 @@
-"""The command line: train, generate, evaluate, export, config."""
+"""The command line: train, generate, evaluate, export and config."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _export(p: argparse.ArgumentParser) -> None:
 
 
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
-    """The folder of a run: --run, or a folder named after the preset and the text."""
+    """The folder of a run: ``--run``, or a folder named after the preset and the text."""
     return common.folder_of(options, PRESET, Path(settings.data.input).stem)
 
 

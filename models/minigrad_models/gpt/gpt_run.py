@@ -1,5 +1,5 @@
-"""The models that a run can train, by the setting ``model``; training them, generating text, and loading a trained
-model from a run of this program (see ``minigrad_models.programs.folder``) or from a folder in transformers' format.
+"""The models that a run can train, by the ``model`` setting. They are trained, generate text, and are loaded from a run
+of this program (see ``minigrad_models.programs.folder``) or from a folder in transformers' format.
 
 To add a model, add an entry to ``ARCHITECTURES``, and its name to ``gpt_settings.MODELS``.
 """
@@ -41,22 +41,22 @@ from .tokens import Tokens, decode
 
 @dataclass(frozen=True)
 class Architecture:
-    """A model, and how to build, train and score it.
+    """A model and how to build, train and score it.
 
     The model has ``config``, with vocabulary, d_model, layers and d_ff; ``context``, the most tokens that it sees, or
-    None if it reads texts of any length; and ``begin(prompts)``, with a ``stride`` if it has a context (see
-    ``gpt2.GPT2``). A ``Pretrained`` can be exported.
+    None if it reads text of any length; and ``begin(prompts)``, with a ``stride`` if it has a context (see
+    ``gpt2.GPT2``). A ``Pretrained`` model can be exported.
     """
 
     model: Any  # its class
     config: Any  # the class of its configuration
-    names: dict[str, str]  # the size settings -> their names in the configuration
+    names: dict[str, str]  # size settings -> their names in the configuration
     others: dict[str, Any]  # the rest of its configuration; all dropouts have the setting's value
     # Builds the loss function of a training run: (model, batch) -> the mean loss, and the number of targets. A
-    # ``Recurrence`` has a state that is carried from update to update.
+    # ``Recurrence`` carries a state from update to update.
     loss: Callable[[], Callable[[Any, Any], tuple[Tensor, float]]]
-    batches: Any  # of a training run, with the parameters of ``text.Windows``
-    score: Score  # the loss of a text; see ``score_windows``
+    batches: Any  # of a training run, with the same parameters as ``text.Windows``
+    score: Score  # the loss of some text; see ``score_windows``
 
     def dropouts(self, value: float) -> dict[str, float]:
         return {field.name: value for field in fields(self.config) if field.name.endswith("dropout")}
@@ -98,7 +98,7 @@ PROGRAM = Program("minigrad_models.gpt", 1, Described, Settings)
 
 
 class Trained(NamedTuple):
-    """A model and its vocabulary, and the settings of its training if this program trained it."""
+    """A model and its vocabulary, and its training settings if this program trained it."""
 
     model: Any
     tokens: Tokens
@@ -106,7 +106,7 @@ class Trained(NamedTuple):
 
     @property
     def architecture(self) -> str:
-        """The setting ``model``."""
+        """The ``model`` setting."""
         return next(name for name, kind in ARCHITECTURES.items() if isinstance(self.model, kind.model))
 
 
@@ -139,7 +139,7 @@ def sizes(path: Path) -> dict[str, Any]:
 
 
 def export(trained: Trained, folder: Path) -> None:
-    """Write a folder that transformers' GPT2LMHeadModel and AutoTokenizer can read."""
+    """Write a folder that GPT2LMHeadModel and AutoTokenizer from transformers can read."""
     if not isinstance(trained.model, pretrained.Pretrained):
         raise ValueError(f"cannot export this model: transformers has no {trained.architecture}")
     trained.model.tokenizer = trained.tokens.library()
@@ -154,7 +154,7 @@ def export(trained: Trained, folder: Path) -> None:
 def evaluate(
     path: Path, device: str = "cpu", file: Path | None = None, window: int | None = None, stride: int | None = None
 ) -> dict[str, float]:
-    """The loss per token, perplexity, bits per character, and the numbers of tokens and characters, for a file or the
+    """The loss per token, perplexity, bits per character, and numbers of tokens and characters, for a file or for the
     validation part of the training text. For the window and stride see ``programs.validation.pieces`` and
     ``text.score_segments``; the default windows are as in training, without overlap. Raises FileNotFoundError if the
     model or the text is missing; ValueError if the window or stride is out of range, or the text is too short or has
@@ -183,14 +183,14 @@ def evaluate(
 def write(
     trained: Trained, prompts: list[list[int]], length: int, config: GenerationConfig, on_token: OnToken | None = None
 ) -> list[list[int]]:
-    """The continuations of prompts by ``generation.generate``, without the token that ends a text."""
+    """Continue prompts with ``generation.generate``, without the token that ends text."""
     end = trained.tokens.end
     hypotheses = generation.generate(trained.model, prompts, length, config, end, on_token)
     return [[i for i in hypothesis.tokens if i != end] for hypothesis in hypotheses]
 
 
 def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
-    """The ids of a prompt; without one, the token before a text, a line break, or the vocabulary's first token."""
+    """The ids of a prompt; by default the token before text, a line break, or the vocabulary's first token."""
     if text is not None:
         if not text:
             raise ValueError("the prompt is empty: a language model needs at least one token")
@@ -203,7 +203,7 @@ def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
 
 
 def generate(options: argparse.Namespace) -> int:
-    """Generate texts; a single text is printed token by token. Returns the exit status."""
+    """Generate texts. A single text is printed token by token. Returns the exit status."""
     config = generation_config(options)
     trained = load(options.run, options.device)
     context = trained.model.context
@@ -235,7 +235,7 @@ def stream(trained: Trained, rows: list[tuple[str, list[int]]], length: int, con
 
 
 def several(trained: Trained, rows: list[tuple[str, list[int]]], length: int, config: GenerationConfig) -> int:
-    """Generate several texts together, or one by beam search, with a progress bar. Returns the number of tokens."""
+    """Generate several texts together, or one with beam search, with a progress bar. Returns the token count."""
     with bar(length * len(rows), "writing", " tokens", shown=config.num_beams <= 1) as progress:
         texts = write(trained, [ids for _, ids in rows], length, config, lambda *_: progress.update())
     for number, ((prompt, _), ids) in enumerate(zip(rows, texts, strict=True), 1):
@@ -279,8 +279,8 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
 
 
 def model_of(settings: Settings, corpus: text.Text, vocabulary: Tokens | None) -> tuple[Any, Tokens]:
-    """The model to train, with random weights or the weights of ``start``, and its vocabulary: from the run to resume
-    (``vocabulary``), from ``start``, or learned from the text."""
+    """The model to train, with random weights or the weights of ``start``, and its vocabulary, which comes from the run
+    to resume (``vocabulary``) or from ``start``, or is learned from the text."""
     sizes, data, device = settings.model, settings.data, settings.training.device
     if sizes.start:
         trained, kind = load(Path(sizes.start)), ARCHITECTURES[sizes.model]
@@ -293,7 +293,7 @@ def model_of(settings: Settings, corpus: text.Text, vocabulary: Tokens | None) -
 
 
 def evaluated(model: Any, settings: Settings, vocabulary: Tokens, ids: Ids, characters: int) -> dict[str, float]:
-    """Nats per token, and bits per character, of the validation text (T,); prints a text that the model generates."""
+    """Nats per token and bits per character of the validation text (T,). Prints text generated by the model."""
     s = settings.training
     score = ARCHITECTURES[settings.model.model].score
     loss = score(model, ids, settings.window, batch=4 * s.batch, most=s.validated)

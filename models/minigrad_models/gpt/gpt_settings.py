@@ -14,7 +14,7 @@ SHAKESPEARE = "tinyshakespeare", "input.txt"  # in the folder of data sets
 
 @dataclass(frozen=True)
 class DataSettings:
-    """The text, and its tokenizer."""
+    """The text and its tokenizer."""
 
     input: str = setting("", "a text file; sentences: bundled text; empty: Shakespeare in MINIGRAD_DATA, or sentences")
     tokenizer: str = setting("characters", "the kind of tokens", TOKENIZERS)
@@ -43,7 +43,7 @@ class ModelSettings:
 
 @dataclass(frozen=True)
 class TrainingSettings(LanguageUpdates):
-    """The updates, and their evaluation."""
+    """The updates and their evaluation."""
 
     validated: int = amount(200_000, "maximum tokens for validation during training; 0: no limit")
     sample: int = amount(200, "tokens of sample text generated at each evaluation; 0: none")
@@ -51,7 +51,7 @@ class TrainingSettings(LanguageUpdates):
 
 @dataclass(frozen=True)
 class Settings(Sections):
-    """All sections. Raises ValueError for a value out of range; the message names the setting."""
+    """All sections. Raises ValueError for a value out of range, naming the setting."""
 
     PRESETS = Path(__file__).parent / "presets"
     FREE = FREE | {"sample"}

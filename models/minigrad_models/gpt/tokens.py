@@ -1,4 +1,4 @@
-"""A language model's tokens: characters, bytes, or subwords of bytes. Each stands for some bytes of UTF-8.
+"""A language model's tokens: characters, bytes, or subwords of bytes. Each token stands for some bytes of UTF-8.
 
 Texts may contain bytes that are not UTF-8, encoded by Python's "surrogateescape".
 """
@@ -16,24 +16,24 @@ from ..programs.validation import Ids
 from ..schema import check, check_size, short
 from ..text.subwords import byte_level, check_vocabulary, load_library
 
-CHUNK = 1 << 20  # characters of a text to encode at once: the library's results are large
-MOST_NAMED = 10  # the most characters that a message names
-END = "<|endoftext|>"  # of GPT-2's vocabulary
+CHUNK = 1 << 20  # characters to encode at once, as the library's results are large
+MOST_NAMED = 10  # the most characters to name in a message
+END = "<|endoftext|>"  # in GPT-2's vocabulary
 _ESCAPED = "surrogateescape"
 
 
 class Tokens(ABC):
     """A vocabulary."""
 
-    kind: str  # the setting ``tokenizer``
-    end: int | None = None  # the token that ends a text, or None
+    kind: str  # the ``tokenizer`` setting
+    end: int | None = None  # the token that ends text, or None
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def encode(self, text: str) -> Ids:
-        """The ids of a text (T,). Raises ValueError if the vocabulary lacks a part of it."""
+        """The ids of some text (T,). Raises ValueError if the vocabulary lacks a part of it."""
 
     @abstractmethod
     def piece(self, i: int) -> bytes:
@@ -49,7 +49,7 @@ class Tokens(ABC):
 
 
 class Characters(Tokens):
-    """Each character is a token; ids follow the order of the ``alphabet``."""
+    """Each character is a token. Ids follow the order of the ``alphabet``."""
 
     kind = "characters"
 
@@ -68,7 +68,7 @@ class Characters(Tokens):
         if (ids < 0).any():
             unknown = "".join(dict.fromkeys(text[i] for i in np.flatnonzero(ids < 0)[:1000]))
             more = " and others" if len(unknown) > MOST_NAMED else ""
-            escape = ascii if any("\ud800" <= c < "\ue000" for c in unknown) else repr  # a terminal can print it
+            escape = ascii if any("\ud800" <= c < "\ue000" for c in unknown) else repr  # printable in terminals
             raise ValueError(
                 f"the model has never seen {escape(unknown[:MOST_NAMED])}{more}: its vocabulary has only the "
                 f"{len(self)} characters of its training text"
@@ -109,7 +109,7 @@ class Bytes(Tokens):
 
 
 class Subwords(Tokens):
-    """Byte-pair encoding over bytes (Radford et al. 2019, section 2.2), by the tokenizers library."""
+    """Byte-pair encoding over bytes (Radford et al. 2019, section 2.2), using the tokenizers library."""
 
     kind = "subwords"
 
@@ -125,7 +125,7 @@ class Subwords(Tokens):
 
     @classmethod
     def train(cls, text: str, vocabulary: int) -> Subwords:
-        """Learn subwords from a text, deterministically."""
+        """Learn subwords from text, deterministically."""
         check_vocabulary(vocabulary)
         library = load_library()
         tokenizer = byte_level(library.models.BPE())
@@ -152,14 +152,14 @@ class Subwords(Tokens):
 
 
 def learn(kind: str, text: str, train: str, vocabulary: int) -> Tokens:
-    """The vocabulary of a kind: the characters of a whole text, or subwords of its training part."""
+    """A vocabulary of this kind: the characters in a whole text, or subwords of its training part."""
     if kind == "characters":
         return Characters("".join(sorted(set(text))))
     return Bytes() if kind == "bytes" else Subwords.train(train, vocabulary)
 
 
 def from_dict(state: dict[str, Any]) -> Tokens:
-    """The vocabulary that a checkpoint describes. Raises ValueError if the description is invalid."""
+    """The vocabulary described in a checkpoint. Raises ValueError if the description is invalid."""
     check(state, dict[str, str], "its tokenizer")
     kind = state.get("kind")
     if kind == "characters" and (alphabet := state.get("alphabet")) and len(set(alphabet)) == len(alphabet):
@@ -172,7 +172,7 @@ def from_dict(state: dict[str, Any]) -> Tokens:
 
 
 def from_library(tokenizer: Any) -> Tokens:
-    """The vocabulary of a ``tokenizers.Tokenizer``, GPT-2's or ours. Raises ValueError for any other."""
+    """The vocabulary of GPT-2's or minigrad's ``tokenizers.Tokenizer``. Raises ValueError for any other."""
     text = tokenizer.to_str()
     names = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())]
     if _kind(json.loads(text), "decoder") == "Fuse" and all(len(name) == 1 for name in names):
@@ -181,7 +181,7 @@ def from_library(tokenizer: Any) -> Tokens:
 
 
 def _subwords_of(text: str) -> Subwords:
-    """The tokenizer of a file, which must be byte-pair encoding over bytes."""
+    """The tokenizer in a file, which must use byte-pair encoding over bytes."""
     library = load_library()
     try:
         state = json.loads(text)
@@ -202,14 +202,14 @@ def _kind(state: dict[str, Any], part: str) -> str | None:
 
 def bytes_of_characters() -> dict[str, int]:
     """The characters that stand for bytes in GPT-2's vocabulary: the byte's own character if it is visible in Latin-1,
-    and otherwise a character from U+0100 on."""
+    otherwise a character from U+0100 on."""
     visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in visible]
     return {chr(b): b for b in visible} | {chr(0x100 + n): b for n, b in enumerate(hidden)}
 
 
 def decode(tokens: Tokens, ids: Iterable[int]) -> str:
-    """The text of some ids; U+FFFD replaces invalid bytes."""
+    """The text for some ids, with U+FFFD in place of invalid bytes."""
     return b"".join(map(tokens.piece, ids)).decode("utf-8", "replace")
 
 
@@ -218,7 +218,7 @@ def _points(text: str) -> Ids:
 
 
 def _chunks(text: str) -> Iterator[str]:
-    """Split a text into chunks, at line breaks if possible."""
+    """Split text into chunks, at line breaks if possible."""
     start = 0
     while start < len(text):
         end = start + CHUNK

@@ -1,10 +1,10 @@
 """Transformer-XL (Dai et al. 2019, arXiv 1901.02860): a causal language model that remembers earlier segments.
 
-A text is read in segments. Each layer attends to the segment and to a memory before it: the layer's inputs in earlier
+Text is read in segments. Each layer attends to the segment and to a memory before it: the layer's inputs in earlier
 segments, without gradients (section 3.2). Positions are distances between tokens, so a segment can use a memory of any
-length (section 3.3, whose terms (a) to (d) the docstrings name).
+length (section 3.3; the docstrings refer to its terms (a) to (d)).
 
-Shapes: B batch, T tokens of a segment, M tokens of the memory, S = M + T, D model width, H heads, L layers, V
+Shapes: B batch, T tokens in a segment, M tokens in the memory, S = M + T, D model width, H heads, L layers, V
 vocabulary. The memory of all layers is one tensor (L, B, M, D).
 """
 
@@ -29,7 +29,7 @@ from ..inputs import Mask, old_names
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults are those of the smallest model for enwik8 (table 2: 12 layers, 41 million
+    """The hyperparameters. The defaults describe the smallest model for enwik8 (table 2: 12 layers, 41 million
     weights). Raises ValueError for an invalid size, dropout or activation."""
 
     vocabulary: int  # V
@@ -37,12 +37,12 @@ class Config:
     heads: int = 8  # H, which divides D
     layers: int = 12  # L
     d_ff: int = 2048  # the width inside the feed-forward networks
-    segment: int = 512  # tokens of a segment in training
+    segment: int = 512  # tokens in a training segment
     memory: int = 512  # tokens that the memory keeps in training
-    dropout: float = 0.1  # on embeddings, distances, and the outputs of sub-layers and of the last layer
+    dropout: float = 0.1  # on embeddings, distances, and the outputs of sub-layers and the last layer
     attention_dropout: float = 0.0  # on attention weights
     activation_dropout: float = 0.1  # inside feed-forward networks
-    activation: str = "relu"  # the paper's; "gelu" or "gelu_tanh"
+    activation: str = "relu"  # as in the paper; or "gelu", "gelu_tanh"
     epsilon: float = 1e-5  # in the layer norms
     norm_first: bool = False  # normalise sub-layer inputs and the last outputs; the paper normalises the sums
 
@@ -51,7 +51,7 @@ class Config:
         if self.d_model % 2:
             raise ValueError(f"d_model ({self.d_model}) must be even: half of each distance's encoding is sines")
 
-    # The layers also read these; see ``LayerConfig``.
+    # The layers read these as well; see ``LayerConfig``.
     positions, position_encoding = 0, "relative"
 
 
@@ -63,7 +63,7 @@ class RelativeAttention(nn.Module):
         (a) qᵢᵀ kⱼ + (b) qᵢᵀ W_R R₍ᵢ₋ⱼ₎ + (c) uᵀ kⱼ + (d) vᵀ W_R R₍ᵢ₋ⱼ₎,
 
     (a) by content, (b) by content and distance, (c) a bias by key, (d) a bias by distance. The factor 1/√(D/H) and the
-    output projection are as in "Attention Is All You Need"; no projection has a bias.
+    output projection are as in "Attention Is All You Need". Projections have no bias.
     """
 
     def __init__(self, config: Config) -> None:
@@ -87,8 +87,8 @@ class RelativeAttention(nn.Module):
     def forward(
         self, x: Tensor, keys: Tensor, values: Tensor, distances: Tensor, u: Tensor, v: Tensor, hidden: Tensor | None
     ) -> Tensor:
-        """The segment's states (B, T, D) -> (B, T, D). The methods above return keys, values and distances; u and v are
-        (H, 1, D/H). ``hidden``, from ``unseen``, broadcasts to (B, H, T, S)."""
+        """The states of the segment (B, T, D) -> (B, T, D). The methods above return keys, values and distances; u and
+        v are (H, 1, D/H). ``hidden``, from ``unseen``, broadcasts to (B, H, T, S)."""
         q = self.split(self.query(x))  # (B, H, T, D/H)
         scale = 1 / math.sqrt(q.shape[-1])
         scores = relative_shift((q + v) * scale @ distances.mT)  # (b) + (d): (B, H, T, S + 1) -> (B, H, T, S)
@@ -100,7 +100,7 @@ class RelativeAttention(nn.Module):
 
 
 class Layer(nn.Module):
-    """The end of section 3.3: relative attention over memory and segment, then the feed-forward network."""
+    """The end of section 3.3: relative attention over memory and segment, followed by the feed-forward network."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class Layer(nn.Module):
         self.attention_residual, self.feed_forward_residual = Residual(config), Residual(config)
 
     def forward(self, x: Tensor, memory: Tensor, r: Tensor, u: Tensor, v: Tensor, hidden: Tensor | None) -> Tensor:
-        """The segment's states (B, T, D) -> (B, T, D); the memory is (B, M, D), the rest as in the attention."""
+        """The segment's states (B, T, D) -> (B, T, D). The memory is (B, M, D); the rest is as in the attention."""
 
         def attend(y: Tensor) -> Tensor:
             past = self.attention_residual.norm(memory) if self.attention_residual.norm_first else memory
@@ -118,7 +118,7 @@ class Layer(nn.Module):
         return self.through(x, attend)
 
     def through(self, x: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
-        """Applies the layer with a given attention function (B, T, D) -> (B, T, D)."""
+        """Apply the layer with a given attention function (B, T, D) -> (B, T, D)."""
         return self.feed_forward_residual(self.attention_residual(x, attend), self.feed_forward)
 
 
@@ -128,7 +128,7 @@ class TransformerXL(GenerationMixin):
     All layers share u and v, as in the paper's equations.
     """
 
-    context = None  # no limit: positions are relative
+    context = None  # no limit, as positions are relative
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -157,14 +157,14 @@ class TransformerXL(GenerationMixin):
     def hidden_states(
         self, input_ids: Tensor, attention_mask: Mask = None, memory: Tensor | None = None, reach: int | None = None
     ) -> list[Tensor]:
-        """The inputs of each layer, and the last outputs after the norm, if there is one: tokens (B, T) -> L + 1 times
-        (B, T, D).
+        """The inputs of each layer, and the last outputs (after the norm, if any): tokens (B, T) -> L + 1 times (B, T,
+        D).
 
         Args:
             attention_mask: (B, S), 1 or True at tokens, 0 or False at padding; None without padding.
-            memory: (L, B, M, D) of the tokens before; None at the beginning of a text.
-            reach: the largest distance at which a token sees another; None for all of memory and segment, as in
-                training. With it, and a memory of that length, the states do not depend on the segments.
+            memory: (L, B, M, D) of the earlier tokens; None at the beginning of a text.
+            reach: the largest distance at which a token sees another token; None for all of memory and segment, as in
+                training. With a reach, and a memory of that length, the states do not depend on the segments.
         """
         b, t = input_ids.shape
         if memory is None:
@@ -186,7 +186,7 @@ class TransformerXL(GenerationMixin):
         return together[:, :, max(0, together.shape[2] - length) :]
 
     def logits(self, states: Tensor) -> Tensor:
-        """The last layer's states, before the norm (..., D) -> logits (..., V)."""
+        """The last layer's states (..., D), before the norm -> logits (..., V)."""
         return F.linear(self.norm(states), self.embedding.weight, self.bias)
 
     @old_names
@@ -200,7 +200,7 @@ class TransformerXL(GenerationMixin):
     def read(
         self, tokens: Tensor, memory: Tensor | None = None, length: int | None = None, reach: int | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The logits of a segment (B, T, V), and the memory for the next; see ``hidden_states`` and ``remember``."""
+        """The logits (B, T, V) of a segment, and the memory for the next; see ``hidden_states`` and ``remember``."""
         states = self.hidden_states(tokens, memory=memory, reach=reach)
         return F.linear(states[-1], self.embedding.weight, self.bias), self.remember(states, memory, length)
 
@@ -216,8 +216,8 @@ class TransformerXL(GenerationMixin):
         length: int | None = None,
         ignore: int = -100,
     ) -> tuple[Tensor, Tensor]:
-        """The mean cross-entropy of targets (B, T), each the token after the one at its position, excluding ``ignore``,
-        and the memory for the next segment; ``length`` as in ``remember``."""
+        """The mean cross-entropy of targets (B, T), each the token after the input token at its position, excluding
+        ``ignore``, and the memory for the next segment. For ``length`` see ``remember``."""
         states = self.hidden_states(tokens, memory=memory)
         last, weight = states[-1].flatten(0, 1), self.embedding.weight
         loss = F.linear_cross_entropy(last, weight, targets.reshape(-1), linear_bias=self.bias, ignore_index=ignore)
@@ -225,14 +225,14 @@ class TransformerXL(GenerationMixin):
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, reach: int | None = None) -> Plain:
         """A decoder for ``generation.beam_search`` that continues prompts. Each token sees at most the ``reach`` tokens
-        before it (None: the configured memory). Raises ValueError as ``Prompts``, and for a reach below 1."""
+        before it (None: the configured memory). Raises ValueError like ``Prompts``, and for a reach below 1."""
         kind = Cached if cached and not self.training else Plain
         return kind(self, prompts, self.config.memory if reach is None else reach)
 
 
 def unseen(t: int, s: int, mask: Tensor | None, reach: int | None, device: Any) -> Tensor | None:
-    """Where the T queries, the last of the S keys, may not attend: the future, keys beyond ``reach``, and padding (mask
-    (B, S)). (T, S), or (B, 1, T, S) with a mask; None if there is one query and it sees all keys."""
+    """True where the T queries, the last of the S keys, may not attend: the future, keys beyond ``reach``, and padding
+    (mask (B, S)). Returns (T, S), or (B, 1, T, S) with a mask; None if a single query sees all keys."""
     if t == 1 and mask is None and (reach is None or s <= reach + 1):
         return None
     distance = mg.arange(s - t, s, device=device)[:, None] - mg.arange(s, device=device)
@@ -241,7 +241,7 @@ def unseen(t: int, s: int, mask: Tensor | None, reach: int | None, device: Any) 
 
 
 def initialise(model: TransformerXL) -> None:
-    """Initialise as the authors' code does: N(0, 0.02²) for matrices, u and v; biases are 0."""
+    """Initialise as the authors' code does: N(0, 0.02²) for matrices, u and v, and 0 for biases."""
     for name, parameter in model.named_parameters():
         if parameter.ndim > 1:
             nn.init.normal_(parameter, std=0.02)
@@ -267,7 +267,7 @@ class Plain(Prompts):
 
 
 class Cached(Plain):
-    """The same with a cache of the keys and values of the last ``reach`` tokens: a token costs only one position."""
+    """``Plain`` with a cache of the keys and values of the last ``reach`` tokens: a token costs one position."""
 
     def __init__(self, model: TransformerXL, prompts: Sequence[Sequence[int]], reach: int) -> None:
         super().__init__(model, prompts, reach)
@@ -290,7 +290,7 @@ class Cached(Plain):
         return model.logits(x[:, -1])
 
     def attend(self, i: int, attention: RelativeAttention, hidden: Tensor | None, y: Tensor) -> Tensor:
-        """The attention of a layer's new tokens to the cached ones and to themselves (N, T, D) -> (N, T, D)."""
+        """The attention of a layer's new tokens to the cached tokens and to themselves (N, T, D) -> (N, T, D)."""
         both: Sequence[Tensor] = attention.keys_values(y)
         if self.kept[i]:
             both = [mg.cat(pair, 2) for pair in zip(self.kept[i], both, strict=True)]

@@ -1,4 +1,4 @@
-"""Music: MIDI files, events of performances, and chorales on a grid."""
+"""Music: MIDI files, performance events, and chorales on a grid."""
 
 from .chorales import grid_of, read_chorales
 from .languages import EVENTS, decode, encode, name

@@ -1,4 +1,4 @@
-"""Chorales on a grid, as in Coconet: a row per sixteenth note, a column per voice (soprano, alto, tenor, bass)."""
+"""Chorales on a grid, as in Coconet: a row per sixteenth note, and a column per voice (soprano, alto, tenor, bass)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SILENCE = -1
 ROWS = 4  # a quarter note
 MOST_ROWS = 100_000
 SPLITS = ("train", "valid", "test")
-COMPOSED = Path(__file__).with_name("composed.json.gz")  # the bundled pieces, which examples/chorales.py composed
-_MOST_BYTES = 16 << 20  # of a file of chorales; all of Bach's take 1.7 MB
+COMPOSED = Path(__file__).with_name("composed.json.gz")  # the bundled pieces, composed by examples/chorales.py
+_MOST_BYTES = 16 << 20  # of a file of chorales; all of Bach's need 1.7 MB
 
 
 class Span(NamedTuple):
@@ -38,8 +38,8 @@ class Span(NamedTuple):
 
 def read_chorales(path: str | os.PathLike[str]) -> dict[str, list[Grid]]:
     """Read Coconet's JSON: split ("train", "valid", "test") -> pieces, (T, 4) int64: pitches, or -1 for silence. Raises
-    FileNotFoundError if the file does not exist, ValueError if it has the wrong format or more than 16 MiB, OSError if
-    it cannot be read."""
+    FileNotFoundError if the file does not exist, ValueError if it has the wrong format or is larger than 16 MiB,
+    OSError if it cannot be read."""
     file = Path(path)
     data = gzip.decompress(COMPOSED.read_bytes()) if file == COMPOSED else content(file, _MOST_BYTES)
     try:
@@ -58,7 +58,7 @@ def _grid(piece: object, where: str = "a grid") -> Grid:
     """Rows of four voices as an array (T, 4). Raises ValueError for anything else."""
     try:
         grid = np.array(piece)
-    except (ValueError, OverflowError):  # rows of different lengths, or numbers of many digits
+    except (ValueError, OverflowError):  # rows of different lengths, or numbers with many digits
         grid = np.array(None)
     if grid.ndim != 2 or grid.shape[1] != len(VOICES) or grid.dtype.kind not in "iu":
         raise ValueError(f"{where}: expected rows of {len(VOICES)} integers")
@@ -78,14 +78,14 @@ def spans(grid: Grid) -> list[Span]:
 
 
 def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool = False) -> Grid:
-    """The grid (T, 4) of a song or of notes. Onsets and ends are rounded to sixteenths, by the song's tempos; plain
-    notes have ``tempo`` quarter notes per minute.
+    """The grid (T, 4) for a song or notes. Onsets and ends are rounded to sixteenths, using the song's tempos, or
+    ``tempo`` quarter notes per minute for plain notes.
 
     Tracks 0 to 3 are the voices; up to four tracks with other numbers become voices in order. A single track is a
-    melody, in voice 0; with ``melody``, the highest notes of all tracks form the melody. If several notes of a voice
-    sound simultaneously, the highest is used. A note has at least one row.
+    melody, in voice 0. With ``melody``, the highest notes of all tracks form the melody. If several notes in a voice
+    sound simultaneously, the highest note is used. A note has at least one row.
 
-    Raises ValueError if there are no notes, more than four tracks, or more than 100,000 sixteenths.
+    Raises ValueError without notes, or for more than four tracks or 100,000 sixteenths.
     """
     notes = checked(music.notes if isinstance(music, Song) else music)
     if not notes:

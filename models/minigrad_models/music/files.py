@@ -1,4 +1,4 @@
-"""Writing MIDI files and pages; the commands ``generate`` and ``roll``.
+"""Writes MIDI files and pages: the ``generate`` and ``roll`` commands.
 
 Shapes: L layers, H heads, T tokens, N notes.
 """
@@ -36,7 +36,7 @@ def tempo_of(song: Song) -> float:
 
 
 def check_endings(output: Path, page: Path | None) -> None:
-    """Raise ValueError if an output file has a wrong suffix."""
+    """Raise ValueError if an output file has the wrong extension."""
     for option, path in (("--output", output), ("--page", page)):
         if path is not None and path.suffix.lower() not in ENDINGS[option]:
             raise ValueError(f"{option} {path}: the name must end in {' or '.join(ENDINGS[option])}")
@@ -56,8 +56,8 @@ def save(trained: run.Trained, ids: Ids, music: Written, tempo: float, output: P
 
 
 def page_of(trained: run.Trained, ids: Ids, music: Written, tempo: float, title: str) -> Any:
-    """A piano roll with the model's attention, unless there are too many notes (then with a message on stderr), and
-    with bars if the music has voices: the tempo of a performance does not determine its bars."""
+    """A piano roll with the model's attention, unless there are too many notes (reported on stderr), and with bars if
+    the music has voices, as the tempo of a performance does not determine its bars."""
     attention = attention_of_notes(trained.model, ids, music, trained.settings.grid)
     if attention is None:
         print(f"note: the page has no attention arcs, as {len(music.notes):,} notes are too many", file=sys.stderr)
@@ -91,7 +91,7 @@ def attention_of_notes(model: Any, ids: Ids, music: Written, grid: int = 1) -> I
 
 
 def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, float]:
-    """The beginning of a MIDI file as tokens, and its tempo. Notes that still sound at the end remain open."""
+    """The beginning of a MIDI file as tokens, and the file's tempo. Notes that still sound at the end remain open."""
     piece, song = data.piece_in(path, language)
     ids = language.encode(piece)
     if seconds is not None:
@@ -105,7 +105,7 @@ def motif(path: Path, language: Language, seconds: float | None) -> tuple[Ids, f
 
 
 def generate(options: argparse.Namespace) -> int:
-    """The command ``generate``. Returns the exit status."""
+    """The ``generate`` command. Returns the exit status."""
     check_endings(options.output, options.page)
     config = generation_config(options)
     trained = run.load(options.run, options.device)

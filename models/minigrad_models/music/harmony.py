@@ -1,13 +1,13 @@
-"""Harmonising a melody with three lower voices, by a particle filter.
+"""Harmonises a melody with three lower voices, using a particle filter.
 
 The model generates a chorale from left to right, so it cannot look ahead in the melody. Sequential Monte Carlo
-compensates for this: it generates K chorales in parallel, in which the soprano's tokens are the melody's, and alto,
-tenor and bass are sampled from the model. Each chorale has a weight, the product of the model's probabilities of the
-melody's notes. When the effective sample size of the weights, (Σw)² / Σw², falls below K / 2, chorales are resampled in
-proportion to their weights: a chorale that led to the melody well is continued several times, others not at all (Doucet
-and Johansen 2009, "A Tutorial on Particle Filtering and Smoothing: Fifteen years later", sections 3.4 and 3.5; Lew et
-al. 2023, arXiv 2306.03081, for language models). The result is one of the K, sampled in proportion to their weights; as
-K grows, its distribution approaches p(alto, tenor, bass | the whole melody).
+compensates for this by generating K chorales in parallel. Their soprano tokens are fixed to the melody, and alto, tenor
+and bass are sampled from the model. Each chorale has a weight: the product of the model's probabilities of the melody
+notes. When the effective sample size of the weights, (Σw)² / Σw², falls below K / 2, chorales are resampled in
+proportion to their weights: a chorale that led to the melody well is continued several times, and others not at all
+(Doucet and Johansen 2009, "A Tutorial on Particle Filtering and Smoothing: Fifteen years later", sections 3.4 and 3.5;
+Lew et al. 2023, arXiv 2306.03081, for language models). The result is one of the K, sampled in proportion to their
+weights; as K grows, its distribution approaches p(alto, tenor, bass | the whole melody).
 
 Shapes: K particles, T steps, V vocabulary.
 """
@@ -43,8 +43,8 @@ SOPRANO, ALTO = 0, 1  # the melody, and the first voice to generate
 def particle_filter(
     decoder: Decoder, melody: Ids, voices: int = len(VOICES), temperature: float = 1.0, progress: Any = None
 ) -> tuple[Tensor, Ids]:
-    """Sample ``voices`` - 1 tokens after each note of a melody (T,), for the K rows of a decoder, so that they also fit
-    the rest of the melody. The temperature applies to the melody and to sampling, which uses the generator of
+    """Sample ``voices`` - 1 tokens after each note of a melody (T,) for the K rows of a decoder, so that they fit the
+    rest of the melody as well. The temperature applies to the melody and to sampling, which uses the generator of
     ``minigrad.manual_seed``; ``progress`` is called with 1 after each step. Returns the sequences (K, 1 + ``voices`` T)
     and the logarithms of their weights (K,)."""
     tokens = decoder.start
@@ -83,12 +83,12 @@ def resampled(log_weights: Ids, count: int) -> Ids:
 
 
 class Melody(NamedTuple):
-    """A melody on the grid, from its first bar with a note."""
+    """A melody on the grid, starting from its first bar with a note."""
 
     song: Song  # its source
     notes: list[Note]
     cells: Ids  # the pitch of each step (T,), 0 for silence
-    begin: int  # the song's step at the first of ``cells``
+    begin: int  # the song's step at the start of ``cells``
 
     def step(self, seconds: float) -> int:
         """The step of ``cells`` nearest to a time."""
@@ -96,7 +96,7 @@ class Melody(NamedTuple):
 
 
 def melody_of(path: Path) -> Melody:
-    """The melody in a MIDI file: the notes that are the highest when they begin."""
+    """The melody in a MIDI file: all notes that are the highest when they begin."""
     song = song_in(path)
     highest = grid_of(song, melody=True)[:, SOPRANO]
     notes = [n for n in song.notes if highest[round(ROWS * song.quarters(n.start))] == n.pitch]
@@ -145,7 +145,7 @@ def harmonise(options: argparse.Namespace) -> int:
 
 def written_with(melody: Melody, grid: Ids, shift: int, count: int) -> Written:
     """The melody, and the alto, tenor and bass of a grid, moved down by ``shift`` semitones into the melody's key, with
-    the times of its file; and the note of each cell of a chorale of ``count`` tokens."""
+    the times of its file; and the note for each cell in a chorale of ``count`` tokens."""
     velocity = round(sum(note.velocity for note in melody.notes) / len(melody.notes))
     notes = [*melody.notes]
     for voice, first, end, pitch in spans(grid):

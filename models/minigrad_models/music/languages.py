@@ -1,7 +1,7 @@
-"""The two token languages of music that a model can learn: chorales and performances. Tokens are integers.
+"""The two token languages for music that a model can learn: chorales and performances. Tokens are integers.
 
-A sequence begins with a special token, ``begin``, so that the model also predicts the first note. The events of a
-performance follow Oore et al. 2018, "This Time with Feeling" (arXiv 1808.03715, section 3.1):
+A sequence begins with a special ``begin`` token, so that the model predicts even the first note. Performance events
+follow Oore et al. 2018, "This Time with Feeling" (arXiv 1808.03715, section 3.1):
 
 | ids | event | meaning |
 |---|---|---|
@@ -10,10 +10,10 @@ performance follow Oore et al. 2018, "This Time with Feeling" (arXiv 1808.03715,
 | 256 to 355 | TIME_SHIFT<milliseconds> | 10 to 1000 ms pass, in steps of 10 |
 | 356 to 387 | SET_VELOCITY<velocity> | the velocities from 4k to 4k + 3, which are played as 4k (the first as 1) |
 
-``decode(encode(notes))`` preserves each note's pitch, its velocity as played, and its onset and end to the nearest
-10 ms; a note shorter than a step becomes one step long. The language cannot express two things. One is tracks. The
-other is a note that begins after another note of the same pitch and ends before it, which takes two instruments: the
-two notes swap their ends, which sounds the same.
+``decode(encode(notes))`` preserves each note's pitch, its velocity as played, and its onset and end to the nearest 10
+ms; a note shorter than a step becomes one step long. The language cannot express tracks, or a note that begins after
+another note of the same pitch and ends before it, which takes two instruments: the two notes swap their ends, which
+sounds the same.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Written(NamedTuple):
 
 class Rules:
     """The rules that restrict the next token of a decoder's rows (N), from the first token on. The base class has the
-    rules of chorales: any pitch or silence, but no second ``begin``; only the number of tokens ends a chorale."""
+    rules for chorales: any pitch or silence, but no second ``begin``. Only the number of tokens ends a chorale."""
 
     mask = np.arange(129)[None] != CHORALE_BEGIN
 
@@ -60,23 +60,23 @@ class Rules:
         """Add the next token of each row (N,)."""
 
     def allowed(self) -> Ids:
-        """True at the tokens that are allowed next, (N, V) or (1, V); each row has at least one."""
+        """True at the tokens that are allowed next, (N, V) or (1, V). Each row has at least one."""
         return self.mask
 
     def reorder(self, rows: Ids) -> None:
         """Continue row rows[n] as row n."""
 
     def over(self) -> bool:
-        """Whether all rows have ended, so only the end token is allowed."""
+        """Whether all rows have ended, so that only the end token is allowed."""
         return False
 
 
 def encode(notes: Iterable[Note]) -> Ids:
-    """The events of notes, in any order: (T,) int64.
+    """The events for notes in any order: (T,) int64.
 
-    At equal times notes end before others begin, both in the order of pitch; a velocity is set where its bin changes;
-    a longer time takes several shifts, each of a second except the last. Raises ValueError if a field of a note is out
-    of range (``Note``).
+    At the same time, notes end before others begin, both in order of pitch. A velocity is set where its bin changes.
+    Longer times take several shifts, each of a second except the last. Raises ValueError if a field of a note is out of
+    range (see ``Note``).
     """
     table = np.array([(n.start, n.end, n.pitch, n.velocity) for n in checked(notes)], np.float64).reshape(-1, 4)
     start = np.rint(table[:, 0] * STEPS).astype(np.int64)
@@ -96,23 +96,23 @@ def encode(notes: Iterable[Note]) -> Ids:
     ids = np.full(last[-1] + 1 if len(last) else 0, TIME_SHIFT + LONGEST_SHIFT - 1, np.int64)
     ids[last] = np.where(begins, NOTE_ON, NOTE_OFF) + pitch
     ids[(last - 1)[changes > 0]] = SET_VELOCITY + velocity[changes > 0]
-    rest = gap - (shifts - 1) * LONGEST_SHIFT  # the last of an event's shifts
+    rest = gap - (shifts - 1) * LONGEST_SHIFT  # the last shift of an event
     ids[(last - changes - 1)[shifts > 0]] = TIME_SHIFT + rest[shifts > 0] - 1
     return ids
 
 
 def decode(ids: Iterable[int] | Ids) -> list[Note]:
-    """The notes of events, by onset, then pitch, all of track 0.
+    """The notes that events describe, by onset, then pitch, all in track 0.
 
-    Events may be in any order, as models generate them. A NOTE_OFF without a note is ignored; a NOTE_ON while its pitch
-    sounds begins another note; a note lasts at least a step. A note without a NOTE_OFF ends with the piece, or
+    Events may be in any order, as models generate them. A NOTE_OFF without a note is ignored, a NOTE_ON while its pitch
+    sounds begins another note, and notes last at least a step. A note without a NOTE_OFF ends with the piece, or
     ``LONGEST_OPEN`` after its onset. The initial velocity is 64. Raises ValueError if an id is not an event.
     """
     return ordered(decode_in_order(_events(ids))[0])
 
 
 def decode_in_order(ids: Ids) -> tuple[list[Note], Ids]:
-    """The notes of ``decode``, in the order of their NOTE_ONs; and the index of the note that each event begins or
+    """The notes of ``decode``, in the order of their NOTE_ONs, and the index of the note that each event begins or
     ends, or -1 (T,)."""
     now, velocity = 0, BIN * _FIRST_BIN
     onsets: list[tuple[int, int, int]] = []  # pitch, velocity and onset of each note
@@ -160,11 +160,11 @@ def _events(ids: Iterable[int] | Ids) -> Ids:
 
 
 class Chorales:
-    """Four voices in sixteenth notes (Huang et al. 2018, section 4.1): soprano, alto, tenor and bass of the first step,
-    then of the next. A token is a pitch, 0 for silence; a piece is an array (steps, 4) with -1 for silence.
+    """Four voices in sixteenth notes (Huang et al. 2018, section 4.1): soprano, alto, tenor and bass at the first step,
+    then at the next. A token is a pitch, 0 for silence; a piece is an array (steps, 4) with -1 for silence.
 
     Attributes, as in ``Performances``:
-        kind: the setting. plural: for messages. vocabulary: V. begin: the token before a piece. unit: tokens of a step.
+        kind: the setting. plural: for messages. vocabulary: V. begin: the token before a piece. unit: tokens per step.
     """
 
     kind, plural, vocabulary, begin, unit = "chorales", "chorales", 129, CHORALE_BEGIN, len(VOICES)
@@ -179,7 +179,7 @@ class Chorales:
         return np.asarray(grid_of(song), np.int64)
 
     def moved(self, ids: Ids, semitones: Any) -> Ids:
-        """Tokens with their pitches raised by a number, or each by its own number (T,)."""
+        """Tokens with their pitches raised by a number, or by one for each (T,)."""
         return np.where((ids > SILENCE) & (ids < PITCHES), ids + semitones, ids)
 
     def pitches(self, ids: Ids) -> Ids:
@@ -187,7 +187,7 @@ class Chorales:
         return ids[(ids > SILENCE) & (ids < PITCHES)]
 
     def grid(self, ids: Ids) -> Ids:
-        """The whole steps of a sequence as a piece."""
+        """The complete steps of a sequence as a piece."""
         cells = np.asarray(ids, np.int64)[1:]
         cells = cells[: len(cells) // self.unit * self.unit].reshape(-1, self.unit)
         return np.where((cells > SILENCE) & (cells < PITCHES), cells, -1)
@@ -204,7 +204,7 @@ class Chorales:
         return Written(notes, firsts, owner)
 
     def line(self, ids: Ids, most: int) -> str:
-        """The first ``most`` tokens of a sequence as text: chords from the soprano down, each with its length."""
+        """The first ``most`` tokens in a sequence as text: chords from the soprano down, each with its length."""
         rows = self.grid(ids[: 1 + most]).tolist()
         chords = (" ".join("-" if p < 0 else f"{OCTAVE[p % 12]}{p // 12 - 1}" for p in row) for row in rows)
         lengths = [(chord, len([*same])) for chord, same in groupby(chords)]
@@ -215,7 +215,7 @@ class Chorales:
         return np.where(ids == self.begin, 0.0, 60 / tempo / ROWS / self.unit)
 
     def most_tokens(self, seconds: float, tempo: float) -> int:
-        """The most tokens that fit into ``seconds``: whole steps, at least one."""
+        """The most tokens that fit into ``seconds``, in whole steps, at least one."""
         return self.unit * max(1, round(seconds * tempo / 60 * ROWS))
 
     def rules(self, rows: int, seconds: float) -> Rules:
@@ -253,7 +253,7 @@ class Performances:
         return shifts(ids) / STEPS
 
     def most_tokens(self, seconds: float, tempo: float) -> int:
-        """At each instant every key can be released and struck, each after a velocity."""
+        """Every key can be released and struck at each instant, each after a velocity."""
         return (round(STEPS * seconds) + 1) * (4 * PITCHES + 2)
 
     def rules(self, rows: int, seconds: float) -> Rules:
@@ -266,8 +266,8 @@ def shifts(ids: Ids) -> Ids:
 
 
 class Playing(Rules):
-    """Rules that a pianist can follow: release keys that are down, strike keys that are up, for ``steps`` steps; then
-    only ``Performances.begin`` is allowed. In any instant each key is released and struck at most once, and the
+    """Rules that a pianist can follow for ``steps`` steps: release keys that are down, strike keys that are up. Then
+    only ``Performances.begin`` is allowed. In any instant, each key is released and struck at most once, and the
     velocity does not change twice in a row, so that time passes with any model."""
 
     def __init__(self, rows: int, steps: int) -> None:

@@ -1,8 +1,8 @@
-"""Notes, and reading and writing MIDI files.
+"""Notes, and functions to read and write MIDI files.
 
-The library is mido: it is pure Python, so a damaged file cannot crash the process, and it returns every message with
-its channel; an hour of piano takes a second. symusic, which drops notes that are never released, is the second reader
-in the tests. Times in seconds are exact: computed from ticks and tempos as integers, and rounded once.
+The library is mido. It is pure Python, so a damaged file cannot crash the process, and it returns every message with
+its channel. An hour of piano takes a second to read. symusic, which drops notes that are never released, is the second
+reader in the tests. Times in seconds are exact: they are computed from ticks and tempos as integers, and rounded once.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 PITCHES = 128
 MOST_SECONDS = 24 * 3600.0
 """The latest end of a note, so that a stray number does not cause a gigabyte of silence."""
-MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes; as messages they take two hundred times the memory
+MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes, which take two hundred times the memory as messages
 DRUMS = 9  # the channel of percussion, commonly called channel 10
 CHANNELS = [channel for channel in range(16) if channel != DRUMS]
-TEMPO = 120.0  # quarter notes per minute, of a file without a tempo
+TEMPO = 120.0  # quarter notes per minute in a file without a tempo
 TEMPOS = (4.0, 1000.0)  # the slowest and fastest that can be written: a quarter note is at most 2²⁴ µs
 _MINUTE = 60_000_000  # microseconds
 _MOST_TICKS = 1 << 48
-_LONGEST_GAP = (1 << 28) - 1  # ticks between two messages: a number of four bytes with seven bits each
-_MOST_HIGH_BYTES = 1024  # in a row: mido would read them as one number, in quadratic time
+_LONGEST_GAP = (1 << 28) - 1  # ticks between two messages: four bytes of seven bits each
+_MOST_HIGH_BYTES = 1024  # in a row, which mido would read as one number, in quadratic time
 _MOST_TRACKS = 32_000
-_PEDAL, _PEDAL_DOWN = 64, 64  # the controller, and the least value that counts as down
+_PEDAL, _PEDAL_DOWN = 64, 64  # the controller, and the smallest value that counts as down
 
 
 class Note(NamedTuple):
     """One note."""
 
-    pitch: int  # MIDI's number, 0 to 127; 60 is middle C
+    pitch: int  # the MIDI number, 0 to 127; 60 is middle C
     velocity: int  # how hard it was struck, 1 to 127
     start: float  # seconds
     end: float
-    track: int = 0  # in a file, the number of the instrument; in a chorale, the voice, 0 (soprano) to 3 (bass)
+    track: int = 0  # the instrument number in a file; the voice in a chorale, 0 (soprano) to 3 (bass)
 
 
 def ordered(notes: Iterable[Note]) -> list[Note]:
@@ -61,7 +61,7 @@ def ordered(notes: Iterable[Note]) -> list[Note]:
 
 
 def stretched(notes: Iterable[Note], factor: float) -> list[Note]:
-    """The notes with all times multiplied by ``factor``: 1.05 is 5 % slower. Raises ValueError if it is not above 0."""
+    """The notes with all times multiplied by ``factor``: 1.05 is 5 % slower. Raises ValueError unless it is above 0."""
     if not (factor > 0 and math.isfinite(factor)):
         raise ValueError(f"the stretch factor must be positive, not {factor}")
     return [note._replace(start=note.start * factor, end=note.end * factor) for note in notes]
@@ -92,11 +92,11 @@ def _whole(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Song:
-    """The music of a file."""
+    """The music in a file."""
 
     notes: tuple[Note, ...]  # by onset, then pitch, then track; with the sustain pedal applied
-    tempos: tuple[tuple[float, float], ...] = ((0.0, TEMPO),)  # (seconds, quarter notes per minute) of each change
-    drums: int = 0  # notes of percussion (channel 10) that were left out
+    tempos: tuple[tuple[float, float], ...] = ((0.0, TEMPO),)  # (seconds, quarter notes per minute) at each change
+    drums: int = 0  # percussion notes (channel 10) that were left out
 
     @property
     def seconds(self) -> float:
@@ -104,32 +104,32 @@ class Song:
         return max((note.end for note in self.notes), default=0.0)
 
     def quarters(self, seconds: Any) -> Any:
-        """The position of a time, or of several, in quarter notes from the beginning."""
+        """The position of one or more times, in quarter notes from the beginning."""
         return np.interp(seconds, *self._tempo_map)
 
     def seconds_at(self, quarters: Any) -> Any:
-        """The time of a position, or of several: the reverse of ``quarters``."""
+        """The time of one or more positions: the reverse of ``quarters``."""
         return np.interp(quarters, *self._tempo_map[::-1])
 
     @cached_property
     def _tempo_map(self) -> tuple[Floats, Floats]:
-        """Times between which the tempo is constant, the last of them after all notes; and their positions."""
+        """Times between which the tempo is constant, the last after all notes, and their positions."""
         times, tempos = np.array([*self.tempos, (self.tempos[-1][0] + 2 * MOST_SECONDS, 0.0)]).T
         return times, np.concatenate([[0.0], np.cumsum(np.diff(times) * tempos[:-1] / 60)])
 
 
 def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
-    """Read a file of type 0 or 1.
+    """Read a MIDI file of type 0 or 1.
 
-    A note's ``track`` is the number of the file's track, not counting a first track without notes, which contains the
-    tempos; in a file of type 0 it is the number of the channel among the channels with notes.
+    A note's ``track`` is the track number in the file, not counting a first track without notes, which contains the
+    tempos. In a file of type 0, it is the number of the channel among the channels with notes.
 
-    Each note-off ends the earliest note of its pitch, channel and track; a note that is never released ends with its
-    track. With ``sustain``, notes are held while the pedal of their channel is down, until it goes up or the same
-    pitch is struck again, as in Magenta and Oore et al. 2018. A silent file becomes a song without notes.
+    Each note-off ends the earliest note of its pitch, channel and track. A note that is never released ends with its
+    track. With ``sustain``, notes are held while the pedal of their channel is down, until it goes up or the same pitch
+    is struck again, as in Magenta and Oore et al. 2018. A silent file becomes a song without notes.
 
-    Raises FileNotFoundError if the file does not exist; ValueError if it is not a MIDI file, is damaged, has more than
-    2 MiB, only drums, or a note later than 24 hours, or its times are not musical (type 2, or SMPTE frames); OSError if
+    Raises FileNotFoundError if the file does not exist; ValueError if it is not a MIDI file, is damaged, is larger than
+    2 MiB, has only drums or a note after 24 hours, or its times are not musical (type 2, or SMPTE frames); OSError if
     it cannot be read; ImportError if mido is missing.
     """
     file = Path(path)
@@ -145,7 +145,7 @@ def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
             raise ValueError("it is damaged: it contains a number of more than a thousand bytes")
         try:
             parsed = mido.MidiFile(file=io.BytesIO(data))
-        except Exception as error:  # mido raises various errors for wrong bytes: EOFError, IndexError, its own, ...
+        except Exception as error:  # mido raises various errors for invalid bytes: EOFError, IndexError, its own, ...
             reason = "it ends too early" if isinstance(error, EOFError) else str(error)
             raise ValueError(f"it is damaged: {reason}") from None
         return _song(parsed, sustain)
@@ -154,7 +154,7 @@ def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
 
 
 class _Key(NamedTuple):
-    """A key that went down and up, in ticks."""
+    """A key that went down and up, with times in ticks."""
 
     start: int
     end: int
@@ -211,8 +211,8 @@ def _song(file: Any, sustain: bool) -> Song:
 
 
 class _Clock:
-    """Converts ticks to seconds, by changes (tick, microseconds per quarter note) and the ticks of a quarter note.
-    ``tempos`` are (seconds, quarter notes per minute) of each change, the first at 0."""
+    """Converts ticks to seconds, given changes (tick, microseconds per quarter note) and the ticks per quarter note.
+    ``tempos`` has (seconds, quarter notes per minute) for each change, the first at 0."""
 
     def __init__(self, changes: list[tuple[int, int]], division: int) -> None:
         if any(length == 0 for _, length in changes):
@@ -220,7 +220,7 @@ class _Clock:
         if division <= 0:
             raise ValueError(f"its time division is {division}: SMPTE frames are not supported")
         start = {0: int(_MINUTE / TEMPO)}
-        lengths = {**start, **dict(sorted(changes, key=lambda change: change[0]))}  # the last one of each tick counts
+        lengths = {**start, **dict(sorted(changes, key=lambda change: change[0]))}  # the last at each tick counts
         self._unit = 1_000_000 * division
         self._ticks, self._lengths = list(lengths), list(lengths.values())
         spans = (length * (b - a) for length, (a, b) in zip(self._lengths, pairwise(self._ticks), strict=False))
@@ -234,8 +234,8 @@ class _Clock:
 
 
 def _held(keys: list[_Key], pedals: list[tuple[int, int, bool]]) -> list[_Key]:
-    """The keys with the ends of their sound. Within a tick, pedals are first, then keys that go down, then keys that go
-    up, as in Magenta; a note that is struck again in the tick of its onset is dropped."""
+    """The keys with the ends of their sound. Within a tick, pedals come first, then keys that go down, then keys that
+    go up, as in Magenta. A note that is struck again in the tick of its onset is dropped."""
     order: list[tuple[int, int, int]] = [(tick, 0, i) for i, (tick, _, _) in enumerate(pedals)]
     order += [(key.start, 1, i) for i, key in enumerate(keys)] + [(key.end, 2, i) for i, key in enumerate(keys)]
     order.sort()
@@ -272,17 +272,17 @@ def _held(keys: list[_Key], pedals: list[tuple[int, int, bool]]) -> list[_Key]:
 def write_midi(
     path: str | os.PathLike[str], notes: Iterable[Note], tempo: float = TEMPO, names: Mapping[int, str] | None = None
 ) -> Path:
-    """Write a file of type 1: a track with the tempo, then one for each ``track`` up to the notes' last one.
+    """Write a MIDI file of type 1: a track with the tempo, then a track for each ``track`` up to the last in the notes.
 
-    The ticks per quarter note are chosen so that a sixteenth note, and if the tempo allows it also 10 ms, is a whole
-    number of ticks; otherwise the rounding error is below a millisecond. A note lasts at least one tick, and ends
-    before another begins at the same time. Overlapping notes of a pitch are on different channels, so that every reader
-    knows which of them ends: 15 can sound simultaneously; more are left out. A track's first channel has its number.
+    The ticks per quarter note are chosen so that a sixteenth note, and 10 ms if the tempo allows it, is a whole number
+    of ticks; otherwise the rounding error is below a millisecond. A note lasts at least one tick, and ends before
+    another note begins at the same time. Overlapping notes of a pitch are on different channels, so that every reader
+    knows which one ends: up to 15 can sound simultaneously. A track's first channel has its number.
 
     Args:
         notes: in any order; an empty sequence produces a silent file.
-        tempo: quarter notes per minute, 4 to 1000, which determines bars in other programs, but not the notes' seconds.
-        names: of tracks, by their numbers.
+        tempo: quarter notes per minute, 4 to 1000. It determines bars in other programs, but not the notes' seconds.
+        names: the names of tracks, by number.
 
     Raises ValueError if a pitch, velocity, time, track or tempo is out of range; FileNotFoundError if the folder does
     not exist; OSError if writing fails, which leaves an older file unchanged; ImportError if mido is missing.
@@ -296,7 +296,7 @@ def write_midi(
     if not (folder := target.absolute().parent).is_dir():
         raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(folder))
     length = round(_MINUTE / tempo)  # of a quarter note, in microseconds
-    least = math.lcm(length // math.gcd(length, 10_000), 4)  # 10 ms and a sixteenth are whole numbers of these ticks
+    least = math.lcm(length // math.gcd(length, 10_000), 4)  # 10 ms and a sixteenth take a whole number of these ticks
     division = -(-480 // least) * least
     division = division if division < 1 << 15 else 960  # the format's limit
     file = mido.MidiFile(type=1, ticks_per_beat=division, charset="utf-8")

@@ -1,4 +1,4 @@
-"""The command line: train, generate, harmonise, roll, evaluate, config."""
+"""The command line: train, generate, harmonise, roll, evaluate and config."""
 
 from __future__ import annotations
 

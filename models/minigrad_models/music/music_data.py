@@ -1,4 +1,4 @@
-"""The training music: reads pieces from files, holds out a validation part, and cuts batches of windows."""
+"""Prepares the training music: reads pieces from files, holds out a validation part, and cuts batches of windows."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .midi import PITCHES, Note, Song, read_midi
 from .music_settings import BACH, DataSettings
 
 MIDI = (".mid", ".midi")
-DEGREES = (0.0, -1.0, -0.5, 0.5, 1.0)  # of the stretch; the first leaves a piece unchanged
+DEGREES = (0.0, -1.0, -0.5, 0.5, 1.0)  # of stretching; the first leaves a piece unchanged
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A training piece: its tokens at each stretch, the first unstretched, and its lowest and highest pitch."""
+    """A training piece: its tokens at each stretch (first unstretched), and its lowest and highest pitch."""
 
     versions: tuple[Ids, ...]
     low: int
@@ -37,14 +37,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Corpus:
-    """The pieces for training, and the tokens of the pieces for validation and test."""
+    """The training pieces, and the tokens of the validation and test pieces."""
 
     name: str
     train: list[Piece]
     valid: list[Ids]
     test: list[Ids] = field(default_factory=list)
     ranges: list[list[int]] = field(default_factory=list)  # lowest and highest pitch of each voice of chorales
-    is_held_out: bool = True  # if False, the pieces for validation are the training pieces
+    is_held_out: bool = True  # if False, the validation pieces are the training pieces
 
     @property
     def digest(self) -> str:
@@ -56,15 +56,15 @@ class Corpus:
         return digest.hexdigest()
 
     def part(self, name: str) -> list[Ids]:
-        """The pieces of a part, as tokens. Raises ValueError if it has no pieces."""
+        """The pieces in a part, as tokens. Raises ValueError if it has no pieces."""
         if not (pieces := [piece.versions[0] for piece in self.train] if name == "train" else getattr(self, name)):
             raise ValueError(f"{self.name} has no part {name!r}")
         return list(pieces)
 
 
 def read(settings: DataSettings) -> Corpus:
-    """The music of the settings: chorales from a file with their parts (train, valid, test), or from files with four
-    voices; or performances, whose ends are for validation."""
+    """Read the music given by the settings: chorales from a file with the parts train, valid and test, or from files
+    with four voices; or performances, whose ends are for validation."""
     language, paths = LANGUAGES[settings.kind], [Path(path) for path in settings.data]
     if settings.kind == "chorales" and settings.data in ((), ("composed",)):
         paths = [(not paths and find_data_set(*BACH)) or COMPOSED]
@@ -86,7 +86,7 @@ def chorales(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
         grids = read_chorales(paths[0])
     else:
         pieces = songs(paths, language)
-        part = settings.held_out  # at least one piece, if there is another
+        part = settings.held_out  # at least one piece, if there is more than one
         border = len(pieces) - (min(max(1, round(part * len(pieces))), len(pieces) - 1) if part else 0)
         grids = {"train": pieces[:border], "valid": pieces[border:], "test": []}
     train, valid, test = ([language.encode(grid) for grid in grids[part]] for part in SPLITS)
@@ -112,8 +112,8 @@ def performances(about: str, paths: list[Path], settings: DataSettings) -> Corpu
 
 
 def split(notes: Sequence[Note], part: float) -> tuple[list[Note], list[Note]]:
-    """Split notes before the last ``part`` of their time; the second part begins at time 0. Notes that sound across the
-    border end there."""
+    """Split notes before the last ``part`` of their time. The second part begins at time 0. Notes that sound across the
+    split end there."""
     if not part:
         return list(notes), []
     cut = (1 - part) * max(note.end for note in notes)
@@ -122,13 +122,13 @@ def split(notes: Sequence[Note], part: float) -> tuple[list[Note], list[Note]]:
 
 
 def piece_of(language: Any, versions: tuple[Ids, ...]) -> Piece:
-    """A piece with the range of its pitches."""
+    """A piece with its pitch range."""
     pitches = language.pitches(versions[0])
     return Piece(versions, int(pitches.min(initial=127)), int(pitches.max(initial=0)))
 
 
 def songs(paths: Any, language: Any) -> list[Any]:
-    """The pieces of MIDI files and of folders of them. Skips unreadable files in folders, with a note on stderr."""
+    """The pieces in MIDI files and folders. Unreadable files in folders are skipped, with a note on stderr."""
     result = []
     for path in watched([Path(path) for path in several(paths)], "reading"):
         if not path.is_dir():
@@ -157,7 +157,7 @@ def song_in(path: Path) -> Song:
 
 
 def piece_in(path: Path, language: Any) -> tuple[Any, Song]:
-    """The piece in a MIDI file, and its song. Raises as ``song_in``, and ValueError if it does not fit the language."""
+    """The piece in a MIDI file, and its song. Raises like ``song_in``, and ValueError if it does not fit."""
     song = song_in(path)
     try:
         return language.piece_of(song), song
@@ -167,13 +167,13 @@ def piece_in(path: Path, language: Any) -> tuple[Any, Song]:
 
 @dataclass
 class Windows:
-    """The batches of a training run, B windows of T tokens. Each depends only on the seed, the epoch and its number, so
-    that a run can resume at any batch. An epoch contains every token of every piece, in a random version, transposed by
-    -``transpose`` to ``transpose`` - 1 semitones, as far as MIDI's range allows. Each epoch cuts a piece at different
-    places, at multiples of ``grid``: a window always begins at the same voice and part of a bar. The first window
+    """The batches of a training run, each of B windows of T tokens. A batch depends only on the seed, the epoch and its
+    number, so a run can resume at any batch. An epoch contains every token of every piece, in a random version,
+    transposed by -``transpose`` to ``transpose`` - 1 semitones, as far as MIDI's range allows. Each epoch cuts a piece
+    at different multiples of ``grid``, so a window always begins at the same voice and part of a bar. The first window
     begins with the piece and may overlap with the second; the last is moved back until it is full, as far as the grid
-    allows, and then padded, with targets that the loss ignores. The last, incomplete batch of an epoch is dropped,
-    unless it is the only one. Raises ValueError if no piece has a note."""
+    allows, and then padded with targets that the loss ignores. The last, incomplete batch of an epoch is dropped,
+    unless it is the only batch. Raises ValueError if no piece has a note."""
 
     language: Language
     pieces: Sequence[Piece]
@@ -210,7 +210,7 @@ class Windows:
         return self.language.moved(np.concatenate(versions), np.repeat(shifts, lengths)), lengths
 
     def cuts(self, lengths: Ids, generator: np.random.Generator) -> tuple[Ids, Ids]:
-        """The beginning of each window, and the end of its piece."""
+        """The start of each window, and the end of its piece."""
         offsets = self.grid * generator.integers(self.window // self.grid, size=len(lengths))
         begins, ends = [], []
         for place, length, offset in zip(np.cumsum(lengths) - lengths, lengths.tolist(), offsets.tolist(), strict=True):

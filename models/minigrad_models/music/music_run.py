@@ -1,4 +1,4 @@
-"""A music model: loading, generating, and training. For a run's folder see ``programs.folder``."""
+"""Loads, trains and generates with a music model. For run folders see ``programs.folder``."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from .midi import PITCHES, write_midi
 from .music_settings import Settings
 from .music_transformer import Config, MusicTransformer
 
-LEAST = 0.01  # seconds of a note
-SHOWN = 48  # tokens of a sample to print
-MOST = 1 << 28  # the most numbers in the table of positions, whose size a file could exaggerate
+LEAST = 0.01  # seconds for a note
+SHOWN = 48  # tokens to print from a sample
+MOST = 1 << 28  # the most numbers in the position table, whose size a file could exaggerate
 
 
 class Described(Description):
@@ -47,7 +47,7 @@ class Trained(NamedTuple):
 
     model: MusicTransformer
     language: Language
-    settings: Settings  # of its training
+    settings: Settings  # for its training
     ranges: list[list[int]]  # the lowest and highest pitch of each voice in its training data
     file: Path
 
@@ -88,7 +88,7 @@ def score(
     stride: int = 0,
     progress: Progress | None = None,
 ) -> float:
-    """The loss of held-out music, in nats per token: by default in windows as in training, which move by half their
+    """The loss on held-out music, in nats per token. By default, windows are as in training and move by half their
     length.
 
     For chorales it is the note-wise negative log-likelihood of Huang et al. 2018 (table 2): the mean of
@@ -103,8 +103,8 @@ def score(
 def evaluate(
     path: Path, device: str = "cpu", part: str = "valid", files: Sequence[str] = (), window: int = 0, stride: int = 0
 ) -> dict[str, Any]:
-    """The loss per token in nats, perplexity, and the numbers of tokens and pieces, of music in files or of a part of
-    the training's data; for the window and stride see ``score``. Raises FileNotFoundError if the model or the music is
+    """The loss per token in nats, perplexity, and numbers of tokens and pieces, for music in files or for a part of the
+    training data. For the window and stride see ``score``. Raises FileNotFoundError if the model or the music is
     missing; ValueError for an unknown part, or a window or stride out of range; and the errors of ``load``."""
     trained = load(path, device)
     settings = trained.settings
@@ -123,12 +123,12 @@ def evaluate(
 
 
 class Allowed:
-    """A decoder that sets to -inf the logits of tokens that the rules of its rows forbid. After the end it does not
+    """A decoder that sets the logits of tokens forbidden by the rules of its rows to -inf. After the end it does not
     call the inner decoder. ``vocabulary`` is V."""
 
     def __init__(self, decoder: Decoder, rules: Rules, vocabulary: int) -> None:
         self.decoder, self.rules, self.vocabulary, self.start = decoder, rules, vocabulary, decoder.start
-        self.read = 0  # tokens of a row that the rules have read
+        self.read = 0  # tokens per row that the rules have read
 
     def next_logits(self, tokens: Tensor) -> Tensor:
         for column in tokens[:, self.read :].numpy().T:
@@ -147,7 +147,7 @@ class Allowed:
 
 
 class Restricted:
-    """A ``generation.generate.Model`` that restricts another model to the rules of a language, for ``seconds``."""
+    """A ``generation.generate.Model`` that restricts another model to a language's rules for ``seconds``."""
 
     def __init__(self, model: Any, language: Language, seconds: float) -> None:
         self.model: Model = model
@@ -168,8 +168,8 @@ def compose(
     tempo: float = TEMPO,
     progress: Any = None,
 ) -> list[Ids]:
-    """Several sequences that continue a prompt (T,), which begins with ``language.begin``, for ``seconds``, including
-    the prompt. Only chorales use the tempo. ``progress`` is called with the seconds of music of each new token."""
+    """Several sequences of ``seconds`` in total that continue a prompt (T,), which begins with ``language.begin``. Only
+    chorales use the tempo. ``progress`` is called with the seconds of music in each new token."""
     total = float(language.seconds(prompt, tempo).sum()) + seconds
 
     report = lambda _, token: progress(float(language.seconds(np.array([token]), tempo)[0]))
@@ -180,7 +180,7 @@ def compose(
 
 
 def closed(music: Written, seconds: float) -> Written:
-    """The same music, with all notes ended after at most ``seconds``."""
+    """The same music, with all notes ending after at most ``seconds``."""
     notes = [note._replace(end=max(min(note.end, seconds), note.start + LEAST)) for note in music.notes]
     return music._replace(notes=notes)
 
@@ -220,8 +220,8 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
 
 
 def evaluated(model: Any, settings: Settings, pieces: list[Ids], path: Path) -> dict[str, float]:
-    """Nats per token (for chorales the note-wise loss) of at most ``validated`` validation pieces. Also generates a
-    sample: prints its beginning, and writes a MIDI file."""
+    """Nats per token (the note-wise loss for chorales) on at most ``validated`` validation pieces. Generates a sample
+    as well: prints its beginning, and writes a MIDI file."""
     s, language, most = settings.training, LANGUAGES[settings.data.kind], int(settings.training.validated)
     if most and len(pieces) > most:  # evenly spaced
         pieces = [pieces[i] for i in np.linspace(0, len(pieces) - 1, most).astype(int).tolist()]

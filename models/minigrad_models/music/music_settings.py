@@ -15,7 +15,7 @@ BACH = "jsb", "Jsb16thSeparated.json"  # in the folder of data sets
 
 @dataclass(frozen=True)
 class DataSettings:
-    """The music, and its augmentation."""
+    """The music and its augmentation."""
 
     kind: str = setting("chorales", "four voices in sixteenth notes, or a pianist's performances", KINDS)
     data: tuple[str, ...] = setting(
@@ -59,7 +59,7 @@ class ModelSettings:
 
 @dataclass(frozen=True)
 class TrainingSettings(LanguageUpdates):
-    """The updates, and their evaluation."""
+    """The updates and their evaluation."""
 
     batch: int = other(LanguageUpdates, "batch", 16)
     weight_decay: float = other(LanguageUpdates, "weight_decay", 0.01)
@@ -70,7 +70,7 @@ class TrainingSettings(LanguageUpdates):
 
 @dataclass(frozen=True)
 class Settings(Sections):
-    """All sections. Raises ValueError for a value out of range; the message names the setting."""
+    """All sections. Raises ValueError for a value out of range, naming the setting."""
 
     PRESETS = Path(__file__).parent / "presets"
     FREE = FREE | {"sample"}
@@ -97,7 +97,7 @@ class Settings(Sections):
 
     @property
     def grid(self) -> int:
-        """Windows begin at multiples of this: at whole steps of the music, and at whole cycles."""
+        """Windows begin at multiples of the grid: at whole steps and whole cycles of the music."""
         return math.lcm(LANGUAGES[self.data.kind].unit, int(self.model.cycle) or 1)
 
     def config(self) -> Config:
@@ -105,5 +105,5 @@ class Settings(Sections):
         sizes = asdict(self.model)
         context, d_model = sizes.pop("context"), self.model.d_model
         for name, usual in {"d_ff": 4 * d_model, "distances": context, "cycle": None}.items():
-            sizes[name] = sizes[name] or usual  # TOML has no None; 0 stands for it
+            sizes[name] = sizes[name] or usual  # TOML has no None, so 0 stands for it
         return Config(LANGUAGES[self.data.kind].vocabulary, context, **sizes)

@@ -1,7 +1,7 @@
 """The Music Transformer (Huang et al. 2018, arXiv 1809.04281): music as a language, and attention by distance.
 
 A stack of causal transformer layers over the events of a piece. Relative attention (section 3.4) adds a
-distance-dependent term to each head's scores; without it this is the plain transformer, the paper's baseline, which
+distance-dependent term to each head's scores; without it, this is the plain transformer, the paper's baseline, which
 adds sines to embeddings.
 
 Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary.
@@ -27,11 +27,11 @@ ATTENTIONS = ("relative", "absolute")
 
 @dataclass
 class Config:
-    """The hyperparameters; the defaults describe the paper's model for chorales (table 2). Raises ValueError if a size
+    """The hyperparameters. The defaults describe the paper's model for chorales (table 2). Raises ValueError if a size
     is invalid, a dropout is not a probability, or the attention or activation is unknown."""
 
     vocabulary: int  # V
-    positions: int = 2048  # the context, the most tokens that the model sees
+    positions: int = 2048  # the context: the most tokens that the model sees
     d_model: int = 256  # D
     heads: int = 8  # H, which divides D
     layers: int = 5  # L
@@ -39,14 +39,14 @@ class Config:
     dropout: float = 0.1  # on embeddings, and on the outputs of sub-layers and of the last layer
     attention_dropout: float = 0.0  # on attention weights
     activation_dropout: float = 0.0  # inside feed-forward networks
-    attention: str = "relative"  # by distance; or "absolute", sines added to the embeddings
-    distances: int = 512  # the number of embeddings; larger distances are clamped to the largest
-    # The length of a cycle in the music, with an embedding for each position in it, which is added to the token's; None
-    # for no cycle. It is 64 for a chorale with four voices and bars of sixteen steps.
+    attention: str = "relative"  # by distance; or "absolute" (sines added to the embeddings)
+    distances: int = 512  # the number of embeddings; larger distances are clamped
+    # The length of a cycle in the music, or None for no cycle. An embedding for each position in the cycle is added to
+    # the token's. It is 64 for a chorale with four voices and bars of sixteen steps.
     cycle: int | None = None
-    activation: str = "relu"  # the paper's; "gelu" or "gelu_tanh"
+    activation: str = "relu"  # as in the paper; or "gelu", "gelu_tanh"
     epsilon: float = 1e-5  # in the layer norms
-    norm_first: bool = True  # normalise the input of each sub-layer and the output of the last layer, not the sums
+    norm_first: bool = True  # normalise each sub-layer's input and the last layer's output, not the sums
 
     def __post_init__(self) -> None:
         check_sizes(self)
@@ -55,7 +55,7 @@ class Config:
         if self.attention == "absolute" and self.d_model % 2:
             raise ValueError(f"d_model ({self.d_model}) must be even: half of each position's encoding is sines")
 
-    position_encoding = "relative"  # the layers also read this; see ``LayerConfig``
+    position_encoding = "relative"  # the layers read this as well; see ``LayerConfig``
 
 
 class Attention(MultiHeadAttention):
@@ -73,7 +73,7 @@ class Attention(MultiHeadAttention):
 
 
 class Layer(TransformerLayer):
-    """A causal transformer layer with this attention."""
+    """A causal transformer layer that uses ``Attention``."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config, causal=True)

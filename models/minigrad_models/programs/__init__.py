@@ -1,1 +1,1 @@
-"""Code shared by the training programs: settings, a run's folder, the training loop, the command line."""
+"""Code shared by the training programs: settings, run folders, the training loop and the command line."""

@@ -1,4 +1,4 @@
-"""Code shared by the command lines of training programs: options for settings, streams, one-line errors."""
+"""Code shared by the command lines of training programs: options for settings, streams, and one-line errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Run = Callable[[argparse.Namespace], int]
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse's parser, extended to suggest the nearest command, choice or option for a misspelled one."""
+    """An ``argparse`` parser that suggests the nearest command, choice or option for a misspelled name."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         options, others = self.parse_known_args(args, namespace)
@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         return options
 
     def error(self, message: str, word: str = "", names: Iterable[str] = ()) -> NoReturn:
-        """End the program with status 2. The message suggests the name nearest to a word, if one is close."""
+        """End the program with status 2. The message suggests the name nearest to a word, if any is close."""
         if choice := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
             word, names = choice[1], choice[2].replace("'", "").split(", ")
         near = difflib.get_close_matches(word, [*names], 1)
@@ -52,12 +52,12 @@ class Command(NamedTuple):
     name: str
     help: str  # one line
     add: Callable[[argparse.ArgumentParser], object]  # adds its options to its parser
-    run: Run  # runs it, and returns the exit status
+    run: Run  # runs the command, and returns the exit status
 
 
 def parser_of(prog: str, description: str, examples: str, commands: Iterable[Command]) -> Parser:
-    """The parser of the program ``prog``, with examples after the options. ``act`` runs the chosen command; without a
-    command it prints the help."""
+    """The parser of the program ``prog``, with examples after the options. ``act`` runs the chosen command, or prints
+    the help without a command."""
     p = Parser(prog=prog, description=description, epilog=examples, formatter_class=RAW)
     p.set_defaults(act=lambda options: p.parse_args(["--help"]))
     parsers = p.add_subparsers(dest="command", metavar="command")
@@ -70,7 +70,7 @@ def parser_of(prog: str, description: str, examples: str, commands: Iterable[Com
 
 
 def act(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
-    """Run the chosen command. Returns the exit status. The command gets the arguments (None: those of the process) as
+    """Run the chosen command and return the exit status. The command gets the arguments (None: those of the process) as
     ``options.words``."""
     options = parser.parse_args(arguments)
     options.words = sys.argv[1:] if arguments is None else arguments
@@ -81,8 +81,8 @@ def act(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
 def program(
     prog: str, description: str, examples: str, commands: Iterable[Command], less_memory: str
 ) -> tuple[Callable[[], Parser], Callable[[list[str] | None], int]]:
-    """Two functions: one builds a program's parser, the other runs its command line and returns the exit status. See
-    ``parser_of``, ``act`` and ``run_program``."""
+    """Returns two functions: one builds a program's parser, the other runs its command line and returns the exit
+    status. See ``parser_of``, ``act`` and ``run_program``."""
     parser = partial(parser_of, prog, description, examples, commands)
     return parser, lambda arguments: run_program(lambda: act(parser(), arguments), less_memory)
 
@@ -99,7 +99,7 @@ def add_device(p: argparse.ArgumentParser) -> None:
 
 
 def add_windows(p: argparse.ArgumentParser, stride: str) -> None:
-    """Add the options of an evaluation in windows (see ``programs.validation``); ``stride`` describes its default."""
+    """Add the options for evaluating in windows (see ``programs.validation``). ``stride`` describes its default."""
     p.add_argument(
         "--window", type=whole(), default=0, metavar="N", help="window length in tokens (default: as in training)"
     )
@@ -109,7 +109,7 @@ def add_windows(p: argparse.ArgumentParser, stride: str) -> None:
 
 
 def print_numbers(numbers: Mapping[str, float], file: Path | None) -> int:
-    """Print numbers by name, one per line, and write them to ``file`` as JSON, unless it is None. Returns the exit
+    """Print numbers by name, one per line, and write them to ``file`` as JSON unless it is None. Returns the exit
     status. Raises OSError if they cannot be written."""
     width = max(map(len, numbers)) + 2
     print("\n".join(f"{name.replace('_', ' '):<{width}} {value:,.6g}" for name, value in numbers.items()))
@@ -119,7 +119,7 @@ def print_numbers(numbers: Mapping[str, float], file: Path | None) -> int:
 
 
 def add_file(p: argparse.ArgumentParser, name: str, meaning: str) -> None:
-    """Add an option that is a file, None by default."""
+    """Add an option for a file, None by default."""
     p.add_argument(name, type=Path, metavar="FILE", help=meaning)
 
 
@@ -132,13 +132,13 @@ def training_commands(
     default: str,
     **options: str,
 ) -> tuple[Command, Command]:
-    """The commands ``train`` and ``config`` of a module with ``PROGRAM`` and ``train``. ``settings_of`` takes options
-    and PROGRAM, ``folder`` returns the run's folder, which ``names`` describes; see also ``add_settings``."""
+    """The ``train`` and ``config`` commands of a module with ``PROGRAM`` and ``train``. ``settings_of`` takes options
+    and PROGRAM; ``folder`` returns the run folder, which ``names`` describes. See also ``add_settings``."""
 
     def train(o: argparse.Namespace) -> int:
         from .start_training import train_as_ranks
 
-        check_device(o.device or "cpu")  # raise all errors before anything is read or changed
+        check_device(o.device or "cpu")  # raises all errors before anything is read or changed
         run = import_module(f"minigrad_models.{module}")
         settings = settings_of(o, run.PROGRAM)
         return train_as_ranks(run.PROGRAM, o, settings, folder(o, settings), run.train)
@@ -160,8 +160,8 @@ def training_commands(
 
 
 def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str, **options: str) -> None:
-    """Add options for a preset, for a file, and for each setting. ``default`` describes the default of the first two;
-    ``options`` are names of options that differ from the setting's name."""
+    """Add options for a preset, a file, and each setting. ``default`` describes the default of the first two;
+    ``options`` are option names that differ from the setting's name."""
     base = p.add_mutually_exclusive_group()
     presets = ", ".join(kind.preset_names())
     base.add_argument("--preset", metavar="NAME", help=f"start from a preset: {presets} (default: {default})")
@@ -181,7 +181,7 @@ def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str,
 
 
 def values_of(options: argparse.Namespace, kind: type[Sections]) -> dict[str, Any]:
-    """The settings that the options specify."""
+    """The settings specified by the options."""
     return {name: getattr(options, name) for name in kind.fields() if getattr(options, name) is not None}
 
 
@@ -197,9 +197,9 @@ def settings_of(
     values: dict[str, Any] | None = None,
 ) -> S:
     """The settings of a training run: ``values`` (by default the options), then the settings of ``--config`` or
-    ``--preset``. Without these two options, the settings of the run in ``folder`` that the ``program`` resumes; or else
+    ``--preset``. Without these two options, the settings of the run in ``folder`` that the ``program`` resumes, or
     settings ``suited`` to the values, or the default preset. With a preset, a resumed run keeps its number of updates.
-    ``sizes`` of an initial model (the setting ``start``) must match; otherwise raises ValueError."""
+    Raises ValueError unless the ``sizes`` of an initial model (the ``start`` setting) match."""
     values, begins = values or values_of(options, kind), options.preset is None and options.config is None
     start = kind.read(options.config) if options.config else kind.preset(options.preset or default)
     data = {name: value for name, value in values.items() if kind.fields()[name][0] == "data"}
@@ -216,7 +216,7 @@ def settings_of(
 
 
 def folder_of(options: argparse.Namespace, default: str, *names: str) -> Path:
-    """The folder of a run: --run; or a folder in runs/ named after the preset or the configuration file, and others."""
+    """The folder of a run: ``--run``, or one in runs/ named after the preset or configuration file, and ``names``."""
     if options.run is not None:
         return Path(options.run)
     name = options.preset or (options.config.stem if options.config else default)
@@ -224,14 +224,14 @@ def folder_of(options: argparse.Namespace, default: str, *names: str) -> Path:
 
 
 def later(path: str) -> Callable[..., Any]:
-    """A function such as "music.files.roll", whose module is imported only when it is called: ``--help`` is fast."""
+    """A function such as "music.files.roll" whose module is only imported by a call, so that ``--help`` is fast."""
     module, _, name = path.rpartition(".")
     return lambda *options: getattr(import_module(f"minigrad_models.{module}"), name)(*options)
 
 
 def run_program(program: Callable[[], int], less_memory: str) -> int:
-    """The exit status of a program. Errors that a user can fix are printed as one line on stderr. ``less_memory`` names
-    options whose smaller values need less memory."""
+    """Run a program and return its exit status. Errors that a user can fix are printed as one line on stderr.
+    ``less_memory`` names options whose smaller values use less memory."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # closed before the start: ``print`` would write notes for stderr to stdout
             setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115 (as long as the program)

@@ -1,6 +1,5 @@
-"""A run's folder: model.safetensors, the trained model with sizes, tokenizers and settings; settings.toml, to
-read, or to edit and pass to ``train --config``; report.txt, the final output; and the files of
-``training.checkpoints``.
+"""A run folder: model.safetensors (the trained model with sizes, tokenizers and settings), settings.toml (to read, or
+to edit and pass to ``train --config``), report.txt (the final output), and the files of ``training.checkpoints``.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ from ..training import read_checkpoint, write_checkpoint
 from ..training.checkpoints import check_same, locked
 from .settings import Sections
 
-DATA = "MINIGRAD_DATA"  # the environment variable for the data sets' folder; they are not ours to ship
-TYPED = "MINIGRAD_COMMAND"  # the environment variable for the command that a user types instead of ``minigrad``
-AGAIN = "MINIGRAD_AGAIN"  # the environment variable for the command to resume, if a program starts training runs
+DATA = "MINIGRAD_DATA"  # the environment variable for the data set folder, which is not shipped
+TYPED = "MINIGRAD_COMMAND"  # the environment variable for the command that users type instead of ``minigrad``
+AGAIN = "MINIGRAD_AGAIN"  # the environment variable for the resuming command, if a program starts runs
 MODEL, BEST, LAST, REPORT = "model.safetensors", "best.safetensors", "last.safetensors", "report.txt"
 T = TypeVar("T")
 FILES = (LAST, MODEL, BEST, REPORT, "settings.toml", "log.jsonl", "snapshots")  # ``LAST`` is the first
 
 
 def command(*words: str) -> str:
-    """A command of ``minigrad`` as a user types it."""
+    """A ``minigrad`` command as a user types it."""
     minigrad = ["minigrad"] if is_on_path("minigrad") else ["python", "-m", "minigrad"]
     return shlex.join([*(shlex.split(os.environ.get(TYPED, "")) or minigrad), *words])
 
 
 class Description(TypedDict):
-    """The schema of the metadata in all programs' checkpoints; ``settings`` are grouped by section."""
+    """The metadata schema for the checkpoints of all programs. ``settings`` are grouped by section."""
 
     program: str
     version: int
@@ -50,9 +49,9 @@ class Description(TypedDict):
 
 @dataclass(frozen=True)
 class Program:
-    """A program that stores models in folders of runs."""
+    """A program that stores models in run folders."""
 
-    name: str  # of its module
+    name: str  # name of its module
     version: int  # of its checkpoint metadata
     description: type[Description]  # the schema of the metadata
     settings: type[Sections]
@@ -60,19 +59,19 @@ class Program:
 
     @property
     def words(self) -> list[str]:
-        """The words after ``minigrad`` in its commands: "gpt"; none for the translator."""
+        """The words after ``minigrad`` in its commands: "gpt", or none for the translator."""
         return [*filter(None, [self.name.rpartition(".")[2].removeprefix("translation")])]
 
     def typed(self, *arguments: str) -> str:
         return command(*self.words, *arguments)
 
     def stopped(self, folder: Path) -> str:
-        """The message of a stopped training run, with the command that resumes it: this command without --fresh."""
+        """The message for a stopped training run, with the command to resume it: this command without ``--fresh``."""
         same = os.environ.get(AGAIN) or command(*(word for word in sys.argv[1:] if word != "--fresh"))
         return f"\nstopped; saved in {folder}. To resume, run the same command:\n  {same}"
 
     def find(self, path: Path) -> Path:
-        """A model's file: that of a run (the best so far if it is unfinished), or the file itself."""
+        """A model file: the file in a run folder (the best model so far if it is unfinished), or the path itself."""
         for file in (path / MODEL, path / BEST, path / LAST) if path.is_dir() else (path,):
             if file.exists():
                 return file
@@ -86,8 +85,8 @@ class Program:
 
     @contextmanager
     def reading(self, path: Path) -> Iterator[tuple[dict[str, Any], Any, dict[str, Any]]]:
-        """The checkpoint of a model, the settings of its training, and its metadata. A ValueError raised in the context
-        names the file."""
+        """The checkpoint of a model, its training settings, and its metadata. A ValueError raised in the context names
+        the file."""
         checkpoint = read_checkpoint(file := self.find(path))
         description = self.checked(file, checkpoint.get("extra"))
         try:
@@ -96,7 +95,7 @@ class Program:
             raise ValueError(f"{file} cannot be used: {error}") from None
 
     def checked(self, path: Path, description: Any) -> dict[str, Any]:
-        """The metadata of a checkpoint, checked. Raises ValueError."""
+        """The checked metadata of a checkpoint. Raises ValueError."""
         if not isinstance(description, dict) or description.get("program") != self.name:
             raise ValueError(f"{path} is a checkpoint, but not of {self.name}")
         if (version := description.get("version", "unknown")) != self.version:
@@ -108,8 +107,8 @@ class Program:
         return description
 
     def begun(self, folder: Path) -> tuple[Sections, dict[str, Any]] | None:
-        """The settings and the checkpoint metadata of the run in a folder, or None. Raises ValueError if they are from
-        another program or damaged, RuntimeError if the checkpoint is damaged."""
+        """The settings and checkpoint metadata of the run in a folder, or None. Raises ValueError if they are damaged
+        or from another program, RuntimeError if the checkpoint is damaged."""
         if not (path := folder / LAST).exists():
             return None
         description = self.checked(path, read_checkpoint(path, mmap=True).get("extra"))
@@ -118,7 +117,7 @@ class Program:
     def report(self, folder: Path, settings: Sections) -> str | None:
         """The final output of the run in a folder, if it has finished with these settings."""
         free = settings.FREE - {"minutes"}
-        with suppress(OSError, RuntimeError, ValueError):  # of another version, or damaged: it is written again
+        with suppress(OSError, RuntimeError, ValueError):  # of another version, or damaged; it is written again
             model = read_checkpoint(path := folder / MODEL, mmap=True)
             then = self.settings.from_dict(self.checked(path, model.get("extra"))["settings"])
             if then.without(free) == settings.without(free):
@@ -129,8 +128,8 @@ class Program:
     def started(
         self, folder: Path, config: dict[str, Any], fresh: bool, restore: Callable[[dict[str, Any]], T]
     ) -> tuple[T | None, dict[str, Any]]:
-        """The value that ``restore`` makes from the checkpoint metadata of the run in a folder, and the run's
-        configuration; None and ``config`` if the folder has no run, or with ``fresh``. Settings newer than the run
+        """The value that ``restore`` builds from the checkpoint metadata of the run in a folder, and the run's
+        configuration; or None and ``config`` if the folder has no run, or with ``fresh``. Settings newer than the run
         count as their defaults. Raises ValueError if the run has a different configuration (the message lists the
         differences), and the errors of ``begun``."""
         if fresh or (earlier := self.begun(folder)) is None:
@@ -146,14 +145,14 @@ class Program:
             raise ValueError(f"{path} cannot be used: {error}") from None
 
     def described(self, settings: Sections, config: dict[str, Any], **more: Any) -> dict[str, Any]:
-        """The metadata of a checkpoint; resuming compares ``config``."""
+        """The metadata for a checkpoint. Resuming compares ``config``."""
         return {"program": self.name, "version": self.version, "config": config, "settings": settings.as_dict(), **more}
 
     def set_aside(self, folder: Path) -> None:
         """Move the files of a run, but no other files, into a new folder next to it ("toy.old-1"). Nothing is deleted.
         Raises BlockingIOError if a process is training there, and OSError, after moving them back, if they cannot be
         moved."""
-        # ``last`` is moved first and moved back last: without it, no training resumes from a part of the files
+        # ``last`` is moved first and moved back last: without it, training cannot resume from some of the files
         files = [path for name in (*FILES, *self.files) if os.path.lexists(path := folder / name)]
         if not files:
             return
@@ -174,21 +173,21 @@ class Program:
 
 
 def write_model(folder: Path, weights: dict[str, Tensor], step: int, description: dict[str, Any]) -> Path:
-    """Write the file of the trained model. Raises OSError if it cannot be written; an old file is then unchanged."""
+    """Write the file of the trained model. Raises OSError if it cannot be written; an old file then stays unchanged."""
     path = folder / MODEL
     write_checkpoint(path, {"model": weights, "step": step, "extra": description})
     return path
 
 
 def find_data_set(*parts: str) -> Path | None:
-    """A file or folder of the default data sets, by its path in their folder; None if it does not exist."""
+    """A file or folder in the default data sets, by its path in the data set folder; None if it does not exist."""
     path = Path(os.environ.get(DATA) or os.devnull, *parts)
     return path if path.exists() else None
 
 
 def data_set(*parts: str, name: str, instead: str) -> Path:
-    """As ``find_data_set``, for the data set ``name`` (see ``minigrad data``). Raises FileNotFoundError if it does not
-    exist, with a message that names the command to download it, and ``instead``."""
+    """Like ``find_data_set``, for the data set ``name`` (see ``minigrad data``). Raises FileNotFoundError if it does
+    not exist; the message gives the command to download it, and ``instead``."""
     if path := find_data_set(*parts):
         return path
     place = f"in {os.environ[DATA]}" if os.environ.get(DATA) else f"here, as {DATA} is not set to a folder of data sets"
@@ -197,7 +196,7 @@ def data_set(*parts: str, name: str, instead: str) -> Path:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that training does not need: if it cannot be written, print a note."""
+    """Write a file that training does not need, and print a note if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replaced(path) as temporary:

@@ -1,4 +1,4 @@
-"""Models from checkpoints, without trusting the sizes that a file claims."""
+"""Builds models from checkpoints without trusting the sizes that a file claims."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Model = TypeVar("Model", bound=nn.Module)
 
 
 def configured(kind: Any, arguments: dict[str, Any]) -> Any:
-    """A model's configuration, an instance of ``kind``, from a checkpoint. Raises ValueError if it is invalid."""
+    """A model's configuration (an instance of ``kind``) from a checkpoint. Raises ValueError if it is invalid."""
     check(arguments, kind, "its model")
     if "vocabulary" not in arguments or any(type(value) is int and value < 1 for value in arguments.values()):
         raise ValueError("its model has no sizes")
@@ -24,7 +24,7 @@ def configured(kind: Any, arguments: dict[str, Any]) -> Any:
 
 
 def size(kind: Callable[[Any], nn.Module], config: Any) -> int:
-    """The number of a model's weights, without biases and norms. All layers after the first have the same size."""
+    """The number of weights in a model, without biases and norms. All layers after the first have the same size."""
     with device("meta"):  # without allocating memory
         few = [kind(replace(config, layers=layers)).parameters() for layers in (1, 2)]
     one, two = (sum(p.numel() for p in parameters if p.ndim > 1) for parameters in few)
@@ -38,7 +38,7 @@ def build(kind: Callable[[Any], Model], config: Any, device: str = "cpu") -> Mod
 
 
 def restored(kind: Callable[[Any], Model], config: Any, weights: dict[str, Any]) -> Model:
-    """A model with the weights of a checkpoint. Raises ValueError if they do not match."""
+    """A model with the weights from a checkpoint. Raises ValueError if they do not match."""
     check(weights, dict[str, Tensor], "its weights")
     with device("meta"):
         own = kind(config).state_dict() if config.layers <= len(weights) else {}  # a file may claim any number
@@ -52,7 +52,7 @@ def restored(kind: Callable[[Any], Model], config: Any, weights: dict[str, Any])
 
 
 def check_device(device: str) -> None:
-    """Raise RuntimeError, before a program begins, if a device is unavailable: no CuPy, no GPU, or unknown."""
+    """Raise RuntimeError before a program begins if a device is unknown or unavailable (no CuPy or no GPU)."""
     empty(0, device=device)
 
 

@@ -1,4 +1,4 @@
-"""Options that several programs share: functions for argparse's ``type``, and options for choosing the next token."""
+"""Options shared by several programs: functions for argparse's ``type``, and options for choosing the next token."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TINY = math.nextafter(0, 1)
 
 
 def device(text: str) -> str:
-    """A device of this machine."""
+    """The type of an option that names a device of this machine."""
     try:
         check_device(text)
     except RuntimeError as error:
@@ -79,7 +79,7 @@ def add_limits(p: argparse.ArgumentParser) -> None:
 
 
 def generation_config(options: argparse.Namespace) -> GenerationConfig:
-    """The options of a search. Raises ValueError if options exclude each other."""
+    """The options for a search. Raises ValueError if options exclude each other."""
     from ..generation.generate import GenerationConfig, check_exclusive
 
     limits = options.top_k, options.top_p

@@ -1,6 +1,6 @@
-"""The settings of a program in sections, with presets and configuration files in TOML: ``Sections``, a frozen dataclass
-of frozen dataclasses, whose fields are declared by ``setting``, ``count`` and so on. The command line, files and
-checkpoints derive from these fields. All programs have a section with the ``Updates`` of a training run.
+"""The settings of a program in sections, with presets and configuration files in TOML. ``Sections`` is a frozen
+dataclass of frozen dataclasses, whose fields are declared by ``setting``, ``count`` and so on. The command line, files
+and checkpoints derive from these fields. All programs have a section with the ``Updates`` of a training run.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..training import Settings as LoopSettings, schedules
 
 MANY = 1e9
 ALMOST_ONE = 0.999999
-_MOST_BYTES, _MOST_DOTS = 1 << 18, 100  # of a file, of a line: tomllib takes quadratic time for a.b.c.…
-# Settings of ``Updates`` that do not affect the result of training.
+_MOST_BYTES, _MOST_DOTS = 1 << 18, 100  # of a file, and of a line, as tomllib takes quadratic time for a.b.c.…
+# The settings in ``Updates`` that do not affect the result of training.
 FREE = {"ranks", "device", "minutes", "save_seconds", "log_every"}
 
 
@@ -37,7 +37,7 @@ def count(default: int, text: str, most: float = MANY) -> Any:
 
 
 def amount(default: float, text: str) -> Any:
-    """A setting that is a number not below 0."""
+    """A setting that is a non-negative number."""
     return setting(default, text, limits=(0, MANY))
 
 
@@ -47,16 +47,16 @@ def chance(default: float, text: str) -> Any:
 
 
 def other(kind: type, name: str, default: Any) -> Any:
-    """A setting of a class with a different default, for a subclass."""
+    """A setting with a different default, for a subclass."""
     return dataclasses.field(default=default, metadata=kind.__dataclass_fields__[name].metadata)  # type: ignore[attr-defined]
 
 
 @dataclasses.dataclass(frozen=True)
 class Sections:
-    """All settings of a program; its fields are the sections, and the names of settings are unique among them.
-    Subclasses have PRESETS, a folder of TOML files, each with every setting; FREE, settings that do not affect the
-    result of training and may change when it resumes; and LATER, whole sections of such settings. Raises ValueError for
-    a value out of range; the message names the setting."""
+    """All settings of a program. The fields are the sections, and setting names are unique among them. Subclasses have
+    PRESETS, a folder of TOML files, each with every setting; FREE, settings that do not affect the result of training
+    and may change when it resumes; and LATER, whole sections of such settings. Raises ValueError for a value out of
+    range; the message names the setting."""
 
     PRESETS: ClassVar[Path]
     FREE: ClassVar[set[str]]
@@ -76,7 +76,7 @@ class Sections:
     @classmethod
     @cache
     def fields(cls) -> dict[str, tuple[str, Any, Any]]:
-        """Name -> (section, type, field) of every setting: names are unique, so that options need no prefix."""
+        """Name -> (section, type, field) of every setting. Names are unique, so options do not need a prefix."""
         return {
             field.name: (section, get_type_hints(kind)[field.name], field)
             for section, kind in cls.sections().items()
@@ -95,7 +95,7 @@ class Sections:
         return str(metadata["help"]) + (f": {', '.join(metadata['choices'])}" if metadata["choices"] else "")
 
     def changed(self, values: dict[str, Any]) -> Self:
-        """These settings with other values, by name, in any section."""
+        """These settings with some values changed, by name, in any section."""
         parts = {part: getattr(self, part) for part in self.sections()}
         for name, value in values.items():
             section, value = self.fields()[name][0], tuple(value) if isinstance(value, list) else value
@@ -103,7 +103,7 @@ class Sections:
         return type(self)(**parts)
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
-        """By section, in TOML's and JSON's types."""
+        """The settings by section, in types that TOML and JSON support."""
         return {
             part: {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
             for part, values in dataclasses.asdict(self).items()
@@ -115,12 +115,12 @@ class Sections:
         return self.without(self.FREE | later)
 
     def without(self, names: set[str]) -> dict[str, Any]:
-        """The settings by name, except some, in TOML's and JSON's types."""
+        """The settings by name, except ``names``, in types that TOML and JSON support."""
         return {k: v for values in self.as_dict().values() for k, v in values.items() if k not in names}
 
     @classmethod
     def from_dict(cls, parts: dict[str, dict[str, Any]], where: str = "the configuration") -> Self:
-        """Settings from ``as_dict`` or a TOML file; missing ones have their defaults."""
+        """Settings from ``as_dict`` or a TOML file. Missing settings get their defaults."""
         settings, fields = {}, cls.fields()
         for section, values in parts.items():
             if section not in cls.sections() or not isinstance(values, dict):
@@ -170,7 +170,7 @@ class Sections:
         lines = [f"# {title}"]
         for section, values in self.as_dict().items():
             lines += ["", f"[{section}]"]
-            for name, value in values.items():  # TOML writes values like JSON, except one control character
+            for name, value in values.items():  # TOML writes values as JSON does, except for one control character
                 text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
                 lines.append(f"{name} = {text} # {self.meaning(name)}")
         return "\n".join(lines) + "\n"
@@ -178,7 +178,7 @@ class Sections:
 
 @dataclasses.dataclass(frozen=True)
 class Updates:
-    """The updates, their optimiser, and snapshots; each program adds its own settings to this section."""
+    """The updates, their optimiser, and snapshots. Each program adds its own settings to this section."""
 
     steps: int = count(8000, "updates")
     minutes: float = amount(0.0, "time limit in minutes; 0: no limit")
@@ -208,7 +208,7 @@ class Updates:
     device: str = setting("cpu", '"cpu", "cuda" or "cuda:1"')
 
     def rate(self, final: float = 0.0) -> Callable[[int], float]:
-        """The learning rate at an update, as a fraction of the highest; a cosine ends at the fraction ``final``."""
+        """The learning rate at an update, as a fraction of the highest. A cosine ends at the fraction ``final``."""
         if self.schedule == "inverse_sqrt":
             return schedules.inverse_sqrt(self.warm_up)
         if self.warm_up >= self.steps:
@@ -226,7 +226,7 @@ class Updates:
         eps: float = 1e-9,
         decay_vectors: bool = True,
     ) -> optim.AdamW:
-        """AdamW; or Muon for the matrices of the layers, and AdamW for embeddings and vectors. Without
+        """AdamW, or Muon for the matrices in the layers and AdamW for embeddings and vectors. Without
         ``decay_vectors``, biases and the weights of norms have no weight decay."""
         options: dict[str, Any] = {"lr": self.learning_rate, "betas": betas, "eps": eps}
         options["weight_decay"] = self.weight_decay
@@ -243,7 +243,7 @@ class Updates:
         return optim.MuonWithAdamW([{"params": muon, "muon": True}, *groups], **options)
 
     def loop_settings(self, evaluated: bool, **more: Any) -> LoopSettings:
-        """The settings of the loop; TOML has no None, so 0 stands for it. ``more`` are settings beyond this class."""
+        """The settings of the training loop, with None for TOML's 0. ``more`` are settings beyond this class."""
         same = ("steps", "accumulate", "evaluate_every", "snapshot_every", "log_every", "seed")
         values = {name: getattr(self, name) for name in same}
         values |= {name: getattr(self, name) or None for name in ("minutes", "clip", "save_seconds")}
@@ -280,9 +280,9 @@ class LanguageUpdates(Updates):
             raise ValueError(f"final_rate ({self.final_rate:g}) must not exceed learning_rate ({self.learning_rate:g})")
 
     def rate(self, final: float | None = None) -> Callable[[int], float]:
-        """As in ``Updates``; a cosine ends at ``final_rate``."""
+        """The rate as in ``Updates``, except that a cosine ends at ``final_rate``."""
         return super().rate(self.final_rate / self.learning_rate if self.learning_rate else 0.0)
 
     def make_optimizer(self, model: nn.Module, *options: Any, **more: Any) -> optim.AdamW:
-        """As in ``Updates``, without weight decay for vectors."""
+        """The optimiser as in ``Updates``, without weight decay for vectors."""
         return super().make_optimizer(model, (0.9, self.beta2), 1e-8, decay_vectors=False)

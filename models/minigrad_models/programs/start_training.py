@@ -1,6 +1,6 @@
-"""Starts, stops and finishes the training runs of programs, with their output; also runs with several ranks:
-``--ranks 2`` starts the ranks, unless mpiexec, srun or ``minigrad.run`` did. Rank 0 prints, writes the run's folder and
-reports at the end; the others compute their share of each update."""
+"""Starts, stops and finishes the training runs of programs, with their output, including runs with several ranks:
+``--ranks 2`` starts the ranks, unless mpiexec, srun or ``minigrad.run`` did. Rank 0 prints, writes the run folder and
+reports at the end; the other ranks compute their share of each update."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def trainer_of(
     carried: Any = None,
     **best: Any,
 ) -> Trainer:
-    """The loop of a training run. For the arguments see ``Trainer``; ``best`` are the settings ``metric``, by default
-    ``METRIC``, and ``mode``. Raises ValueError if learning-rate or loop settings are invalid."""
+    """The loop of a training run. For the arguments see ``Trainer``. ``best`` has the settings ``metric`` (by default
+    ``METRIC``) and ``mode``. Raises ValueError if learning-rate or loop settings are invalid."""
     optimizer = s.make_optimizer(model)
     settings = s.loop_settings(evaluate is not None, unit=unit, **{"metric": METRIC, **best})
     schedule, more = LambdaLR(optimizer, s.rate()), {"evaluate": evaluate, "extra": extra, "carried": carried}
@@ -60,11 +60,11 @@ def train_to_end(
     report: Callable[[], str],
     best: bool = True,
 ) -> int:
-    """Resume the run in the folder, or start a ``fresh`` one after renaming an earlier one. At the end write the
-    trained model, and print and write the ``report`` on it, in eval mode. ``settings`` are ``Sections`` with
-    ``Updates`` as ``training``; ``about`` and the model's size are printed first. The weights are the moving average,
-    the mean of snapshots, or, with ``best``, the weights of the best evaluation; otherwise the last ones. Returns the
-    exit status (130 after Ctrl-C). Raises the errors of ``Trainer.fit``."""
+    """Resume the run in the folder, or start a ``fresh`` run after renaming an earlier one. At the end, write the
+    trained model, and print and write the ``report`` on it in eval mode. ``settings`` are ``Sections`` with ``Updates``
+    as ``training``. ``about`` and the model's size are printed first. The weights are the moving average, the mean of
+    snapshots, or those of the best evaluation (with ``best``), otherwise the last weights. Returns the exit status (130
+    after Ctrl-C). Raises the errors of ``Trainer.fit``."""
     trainer.check()
     if fresh and trainer.ranks.is_first:
         program.set_aside(folder)
@@ -94,7 +94,7 @@ def train_to_end(
 
 
 def is_finished(program: Program, settings: Any, folder: Path, fresh: bool) -> bool:
-    """Whether the run in a folder has finished with these settings; if so, prints its final output again."""
+    """Whether the run in a folder has finished with these settings. If so, its final output is printed again."""
     report = None if fresh else program.report(folder, settings)
     if report is not None:
         print(f"{folder} holds a finished run: --steps N trains it for longer, --fresh starts over", file=sys.stderr)
@@ -103,22 +103,22 @@ def is_finished(program: Program, settings: Any, folder: Path, fresh: bool) -> b
 
 
 def report_of(program: Program, trainer: Trainer, folder: Path, validation: str, *words: str) -> str:
-    """The result of a model's validation, and the command to generate with it: ``generate --run FOLDER`` and words."""
+    """The result of validating a model, and the command to generate with it: ``generate --run FOLDER`` and words."""
     updates = f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s"
     write = program.typed("generate", "--run", str(folder), *words)
     return f"full validation: {validation}; {updates}\n\nto generate:  {write}"
 
 
 def show(text: str) -> None:
-    """Print a text without disturbing a progress bar."""
+    """Print text without disturbing a progress bar."""
     say(f"\n{text.strip()}\n", sys.stdout)
 
 
 def train_as_ranks(
     program: Program, options: argparse.Namespace, settings: Any, folder: Path, train: Callable[[Any, Path, bool], int]
 ) -> int:
-    """Call ``train(settings, folder, options.fresh)`` as one of several ranks; if this process is not one of them,
-    start as many as the settings request, with the words of the command. Without mpi4py, one process does all work.
+    """Call ``train(settings, folder, options.fresh)`` as one of several ranks. If this process is not a rank, start as
+    many ranks as the settings request, with the words of the command. Without mpi4py, one process does all the work.
     Returns the exit status. Raises ValueError if there are more ranks than batches in an update or the learning rate is
     invalid, RuntimeError if the device is unavailable, and the errors of ``train``."""
     s, started, go = settings.training, find_place().size, partial(train, settings, folder, options.fresh)
@@ -141,11 +141,11 @@ def train_as_ranks(
         return go()
     files = (Path(str(sys.modules[name].__file__)) for name in ("minigrad", "minigrad_models"))
     roots = [*(str(file.resolve().parents[1]) for file in files), *filter(None, [os.environ.get("PYTHONPATH")])]
-    # -P: otherwise Python would look for modules first in the current folder
+    # -P, as otherwise Python would look for modules in the current folder first
     os.environ["PYTHONPATH"] = os.pathsep.join(roots)
     rank = [sys.executable, "-P", "-m", "minigrad", *program.words, *options.words]
     if rank[4:] == sys.argv[1:]:
-        start(rank, ranks)  # this process is the command: signals then reach mpiexec
+        start(rank, ranks)  # this process becomes the command, so that signals reach mpiexec
     return subprocess.call(command(rank, ranks))
 
 
@@ -159,13 +159,13 @@ def _as_one(train: Callable[[], int]) -> int:
     try:
         status = train()
         sys.stdout.flush()
-        distributed.barrier()  # mpiexec ends all ranks when the first ends with an error
+        distributed.barrier()  # mpiexec ends all ranks once one ends with an error
         distributed.destroy_process_group()
         return status
     except Exception as error:
         if all_end(error):
             if not first:
-                sys.exit(1)  # the first rank shows the error, which all have
+                sys.exit(1)  # the first rank shows the error, which all ranks have
         else:
             report_error(error)
         raise

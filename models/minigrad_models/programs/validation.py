@@ -1,4 +1,4 @@
-"""Windows of a sequence of tokens: batches of them, and the loss of held-out sequences."""
+"""Windows of a token sequence: batches of windows, and the loss on held-out sequences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Cut = tuple[int, int, int]
 
 
 class Batch(NamedTuple):
-    """Tokens (B, T), the token after each (B, T), int64, and the number of targets that are not ignored."""
+    """Tokens (B, T) and the token after each (B, T), int64, and the number of targets that are not ignored."""
 
     tokens: Tensor
     targets: Tensor
@@ -27,7 +27,7 @@ class Batch(NamedTuple):
 
 
 def mean_loss(model: Any, batch: Batch) -> tuple[Tensor, float]:
-    """The loss function for training: the mean cross-entropy of a batch, and the number of its targets."""
+    """The loss function for training: the mean cross-entropy of a batch, and its number of targets."""
     return model.loss(batch.tokens, batch.targets, NONE), float(batch.weight)
 
 
@@ -42,7 +42,7 @@ def moved(device: str, *tensors: Tensor) -> list[Tensor]:
 
 
 def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:
-    """The windows of a length that begin at given positions (B,)."""
+    """The windows of this length that begin at the given positions (B,)."""
     rows = ids[begins[:, None] + np.arange(length + 1)].astype(np.int64)  # (B, T + 1)
     parts = (mg.from_numpy(np.ascontiguousarray(part)) for part in (rows[:, :-1], rows[:, 1:]))
     tokens, targets = moved(device, *parts)
@@ -50,9 +50,9 @@ def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:
 
 
 def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
-    """Cut a text so that each token except the first is predicted once: (begin, first, end) of each window. The model
-    reads tokens begin .. end - 1; targets count from ``first`` on. The windows move by ``stride``: with a smaller
-    stride each token sees more of the text before it. They begin at multiples of ``cycle`` if window and stride are
+    """Cut text so that each token except the first is predicted once: (begin, first, end) of each window. The model
+    reads tokens begin .. end - 1, and targets count from ``first`` on. The windows move by ``stride``; with a smaller
+    stride, each token sees more of the text before it. Windows begin at multiples of ``cycle`` if window and stride are
     multiples of it."""
     result, first = [], 0
     while first < tokens - 1:
@@ -64,8 +64,8 @@ def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
 
 
 def check_windows(window: int, stride: int | None, context: int | None, grid: int = 1) -> None:
-    """Raise ValueError for invalid windows of an evaluation. For window and stride see ``pieces``; ``context`` is the
-    most tokens that the model sees (None: any number), and windows begin at multiples of ``grid``."""
+    """Raise ValueError for invalid evaluation windows. For window and stride see ``pieces``. ``context`` is the most
+    tokens that the model sees (None: any number), and windows begin at multiples of ``grid``."""
     if context is not None and window > context:
         raise ValueError(f"--window {window:,} is more than the {context:,} tokens that the model sees")
     if stride is not None and stride > window:
@@ -86,11 +86,11 @@ def score_windows(
     progress: Progress | None = None,
     cycle: int = 1,
 ) -> float:
-    """The mean cross-entropy of the tokens of a text (N,), or of several independent texts, except the first of each,
-    in nats. The model's ``loss(tokens, targets, ignore)`` is a mean. For window, stride and cycle see ``pieces``; 0
-    means a stride of the whole window, so that windows do not overlap. ``batch`` is the number of windows at a time,
-    ``most`` the approximate number of tokens to predict, in evenly spaced windows, or 0 for all. ``progress`` is
-    called with the number of tokens after each batch."""
+    """The mean cross-entropy, in nats, of the tokens of a text (N,), or of several independent texts, except the first
+    token of each. The model's ``loss(tokens, targets, ignore)`` is a mean. For window, stride and cycle see ``pieces``.
+    A stride of 0 means the whole window, so that windows do not overlap. ``batch`` is the number of windows at a time,
+    ``most`` the approximate number of tokens to predict, in evenly spaced windows, or 0 for all. ``progress`` is called
+    with the number of tokens after each batch."""
     texts = [texts] if isinstance(texts, np.ndarray) else texts
     cuts, begin = [], 0
     for text in texts:
@@ -99,7 +99,7 @@ def score_windows(
     total = sum(end - first for _, first, end in cuts)
     if most and total > most:
         cuts = [cuts[i] for i in np.linspace(0, len(cuts) - 1, max(1, len(cuts) * most // total)).astype(int).tolist()]
-    cuts.sort(key=lambda cut: cut[0] - cut[2])  # group windows of the same length
+    cuts.sort(key=lambda cut: cut[0] - cut[2])  # groups windows of the same length
     ids, device = np.concatenate(list(texts)), str(next(iter(model.parameters())).device)
     nats, count = 0.0, 0
     groups = (list(group) for _, group in groupby(cuts, lambda cut: cut[2] - cut[0]))

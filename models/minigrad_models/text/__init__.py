@@ -1,4 +1,4 @@
-"""Text: corpora of sentence pairs, tokenizers, batches of tokens."""
+"""Text: corpora of sentence pairs, tokenizers, and batches of tokens."""
 
 from .batching import Recurrence, Segments, TokenBatches
 from .corpus import Pairs, read_lines, read_pairs

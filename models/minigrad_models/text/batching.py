@@ -1,5 +1,5 @@
-"""The order of the training data: batches of sentence pairs of similar length; or consecutive segments of a text, for a
-model with a memory. Shapes: B rows of a batch, T tokens of a segment.
+"""The order of the training data: batches of sentence pairs of similar length, or consecutive segments of a text for a
+model with a memory. Shapes: B rows in a batch, T tokens in a segment.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from minigrad import Tensor, from_numpy
 IntArray = np.ndarray[Any, np.dtype[Any]]
 
 # Source lengths that count as equal. On Multi30k, 3 halves the fraction of pairs that share a batch again in the next
-# epoch (29 %, against 58 % with 1), at the cost of 3 % more padding.
+# epoch (29 %, versus 58 % with 1), at the cost of 3 % more padding.
 NOISE = 3
 Plan = tuple[IntArray, IntArray]  # an epoch: batch k has the pairs order[first : last], from row k of the second array
 
 
 class TokenBatches:
-    """Indices of pairs in batches with a maximum of tokens; each pair occurs once per epoch.
+    """Indices of pairs in batches with a maximum number of tokens. Each pair occurs once per epoch.
 
-    Pairs are sorted by length of target and, roughly, of source, and split into batches with at most ``tokens`` on
-    either side, including padding (a longer pair has its own batch); the batches are shuffled. Without ``shuffle`` they
-    go from short to long, in every epoch. The order of an epoch depends only on the seed and the epoch, so two numbers
-    define a position in it (see ``training.LoaderBatches``). ``lengths`` (N, 2) are the tokens of source and target.
-    Raises ValueError if ``lengths`` has the wrong shape, or ``tokens`` is below 1.
+    Pairs are sorted by target length and, roughly, source length, and split into batches with at most ``tokens`` on
+    either side, including padding (a longer pair gets its own batch). The batches are shuffled; without ``shuffle``
+    they go from short to long in every epoch. The order of an epoch depends only on the seed and the epoch, so two
+    numbers define a position in it (see ``training.LoaderBatches``). ``lengths`` (N, 2) are the tokens of source and
+    target. Raises ValueError if ``lengths`` has the wrong shape, or ``tokens`` is below 1.
     """
 
     def __init__(self, lengths: Any, tokens: int = 4096, *, seed: int = 0, shuffle: bool = True) -> None:
@@ -40,7 +40,7 @@ class TokenBatches:
 
     def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
         if self._plan is None or self._plan[0] != number:
-            self._plan = None  # frees its memory before the new one needs it
+            self._plan = None  # frees its memory before the new plan needs it
             self._plan = number, self._planned(number)
         order, spans = self._plan[1]
         for first, last in spans[start:].tolist():
@@ -51,18 +51,18 @@ class TokenBatches:
         if not self.shuffle:
             order = np.argsort(target << 32 | source, kind="stable")
             return order, self._cut(order)
-        # The raw numbers are the same in every version of NumPy; permutations may differ.
+        # The raw numbers are the same in every version of NumPy, but permutations may differ.
         bits = np.random.SFC64(np.random.SeedSequence([self.seed, number]))
         random = bits.random_raw(len(self.lengths))
         source += (random % np.uint64(NOISE)).astype(np.int64)
-        # By length of target, then of source: alternately rising and falling. If it always rose, the source would drop
-        # from the longest to the shortest wherever the target gets longer by one, and that batch would be half padding.
+        # By target length, then by source length, alternately rising and falling. If it always rose, the source would
+        # drop from longest to shortest where the target gets longer by one, and that batch would be half padding.
         order = np.lexsort((random, (target << 32) + np.where(target % 2, -source, source)))
         batches = self._cut(order)
         return order, batches[np.argsort(bits.random_raw(len(batches)), kind="stable")]
 
     def _cut(self, order: IntArray) -> IntArray:
-        """The begin and the end of each batch in an order, (batches, 2) int64."""
+        """The start and end of each batch in an order, (batches, 2) int64."""
         longest = self.lengths[order].max(axis=1, initial=1)
         edges = [0]
         while edges[-1] < len(order):
@@ -74,7 +74,7 @@ class TokenBatches:
 
 
 class Segment(NamedTuple):
-    """A batch: each row continues the same row of the previous batch, unless the segment is a beginning."""
+    """A batch. Each row continues the same row of the previous batch, unless the segment is a beginning."""
 
     tokens: Tensor  # (B, T), int64
     targets: Tensor  # (B, T): the token after each
@@ -82,8 +82,8 @@ class Segment(NamedTuple):
 
 
 class Segments:
-    """A text (N,) of ints, cut into ``rows`` of equal length that are read in parallel, ``length`` tokens at a time.
-    In each epoch the cuts move by a random part of a segment, from the seed and the epoch, so that segments end at
+    """A text (N,) of ints, cut into ``rows`` of equal length that are read in parallel, ``length`` tokens at a time. In
+    each epoch, the cuts move by a random part of a segment, depending on seed and epoch, so that segments end at
     different places. The incomplete last segment of a row is dropped. Raises ValueError if ``rows`` or ``length`` is
     below 1, or the text has no segment of that size in an epoch."""
 
@@ -107,14 +107,14 @@ class Segments:
 class Recurrence:
     """The loss function for training on ``Segments``, with the memory that it carries from batch to batch (None at a
     beginning): the trainer's ``loss`` and its ``carried``. The memory depends on the weights at the time when the model
-    read a segment. It cannot be recomputed from the position in the text, so it belongs in the checkpoint."""
+    read a segment, so it cannot be recomputed from the position in the text and belongs in the checkpoint."""
 
     def __init__(self) -> None:
         self.memory: Tensor | None = None
 
     def __call__(self, model: Any, segment: Segment) -> tuple[Tensor, float]:
-        """The mean loss of a segment, and the number of its targets. The model's ``segment_loss(tokens, targets,
-        memory)`` returns the loss after a memory (None: empty), and the next memory, detached."""
+        """The mean loss on a segment, and its number of targets. The model's ``segment_loss(tokens, targets, memory)``
+        returns the loss given a memory (None: empty), and the next memory, detached."""
         device = next(model.parameters()).device
         before = None if segment.begins or self.memory is None else self.memory.to(device)
         loss, self.memory = model.segment_loss(segment.tokens.to(device), segment.targets.to(device), before)

@@ -1,4 +1,4 @@
-"""Reads the lines of a file, gzipped or not, and checks that they are complete; and sentence pairs from a folder, a
+"""Reads the lines of a file, gzipped or not, checking that they are complete, and sentence pairs from a folder, a
 table, or two aligned files."""
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, BinaryIO, NamedTuple
 from minigrad.serialization.source import is_endless, opened
 
 LONGEST = 1 << 26  # bytes of a line
-_MOST_UNPACKED, _MOST_RATIO = 1 << 26, 50  # bytes of any archive, plus bytes per archive byte; text has 3 to 10
+_MOST_UNPACKED, _MOST_RATIO = 1 << 26, 50  # bytes for any archive, plus bytes per archive byte; text has 3 to 10
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')  # a quoted cell of a spreadsheet
 SPLITS = {"train": ("train", "training"), "validation": ("val", "valid", "validation", "dev"), "test": ("test",)}
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, gzipped or not, without line ends (LF or CRLF) or a byte-order mark. Raises
+    """The lines of a UTF-8 file, gzipped or not, without line endings (LF or CRLF) or a byte-order mark. Raises
     ValueError for a device or a pipe, bytes that are not UTF-8, NUL bytes, or a damaged archive; OSError if the file
     cannot be read."""
     if is_endless(path):
@@ -61,7 +61,7 @@ def decoded(line: bytes, number: int, where: str) -> str:
 
 
 class Pairs(NamedTuple):
-    """Sentences of two languages, line by line, and the number of pairs skipped because a side is empty."""
+    """Sentences in two languages, line by line, and the number of pairs skipped because a side is empty."""
 
     source: list[str]
     target: list[str]
@@ -69,16 +69,15 @@ class Pairs(NamedTuple):
 
 
 def read_pairs(paths: Any, source: str, target: str, required: Sequence[str] = ("train",)) -> dict[str, Pairs]:
-    """Read a corpus from a path or several: pairs by split, "train", and "validation" and "test" if they exist.
+    """Read a corpus from one or more paths. Returns pairs by split: "train", and "validation" and "test" if they exist.
 
     Args:
-        paths: one folder of files named SPLIT.LANGUAGE (train.en, val.de.gz, ...), or one table (.tsv:
-            source, tab, target; quotes around a cell with commas or doubled quotes are removed), or two files, line
-            by line.
-        source, target: in a folder, the last part of the files' names, before ".gz".
-        required: splits that a folder must have.
+        paths: a folder of files named SPLIT.LANGUAGE (train.en, val.de.gz, ...), a table (.tsv: source, tab, target;
+            quotes around a cell with commas or doubled quotes are removed), or two files, line by line.
+        source, target: in a folder, the last part of the file names, before ".gz".
+        required: the splits that a folder must have.
 
-    Raises FileNotFoundError or ValueError: missing files, sides of different length, not UTF-8, or no pairs.
+    Raises FileNotFoundError or ValueError for missing files, sides of different length, text not in UTF-8, or no pairs.
     """
     paths = [Path(path) for path in (paths if isinstance(paths, list | tuple) else [paths])]
     for path in paths:
@@ -141,7 +140,7 @@ def _table(path: Path) -> Pairs:
 
 
 def _cell(text: str) -> str:
-    """A cell's text without a spreadsheet's quotes; "" if it has no other characters."""
+    """The text in a cell without a spreadsheet's quotes; "" if it has no other characters."""
     text = text.strip()
     if _QUOTED.fullmatch(text) and ("," in text or '""' in text[1:-1]):
         return text[1:-1].replace('""', '"').strip()

@@ -1,4 +1,4 @@
-"""Sentence pairs: tokenizers for both sides, joint or separate, and pairs as an array of token ids."""
+"""Sentence pairs: tokenizers for both sides, joint or separate, and pairs as arrays of token ids."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .subwords import SubwordTokenizer
 from .tokenizer import BOS, EOS, SCHEMES, Tokenizer, WordTokenizer, several
 
 IntArray = np.ndarray[Any, np.dtype[Any]]
-CHUNK_PAIRS = 512  # to encode at once: the library's results are large
+CHUNK_PAIRS = 512  # to encode at once, as the library's results are large
 QUIET_SECONDS = DELAY  # before a progress bar appears
 
 
 @dataclass(frozen=True)
 class TokenizerPair:
-    """Tokenizers of source and target; the same object if the vocabulary is joint."""
+    """The tokenizers of source and target, which are the same object if the vocabulary is joint."""
 
     source: Tokenizer
     target: Tokenizer
@@ -40,7 +40,7 @@ class TokenizerPair:
         joint: bool = True,
         **options: Any,
     ) -> TokenizerPair:
-        """Learn subwords of both sides together, or separately if not ``joint``, each with a vocabulary of that size.
+        """Learn subwords from both sides together, or separately if not ``joint``, each with a vocabulary of that size.
         For options and errors see ``SubwordTokenizer.train``."""
         if joint:
             both = SubwordTokenizer.train(itertools.chain(several(source), several(target)), vocabulary, **options)
@@ -49,18 +49,18 @@ class TokenizerPair:
 
     @property
     def joint(self) -> bool:
-        """Whether both sides share one vocabulary."""
+        """Whether both sides share a vocabulary."""
         return self.source is self.target
 
     def as_dict(self) -> dict[str, Any]:
-        """A description in plain data, for ``tokenizer_pair_from_dict``."""
+        """A description as plain data, for ``tokenizer_pair_from_dict``."""
         sides = {"source": self.source.as_dict()}
         return {"kind": "pair", **(sides if self.joint else {**sides, "target": self.target.as_dict()})}
 
 
 def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
-    """The tokenizer that its ``as_dict`` described. Raises ValueError for an invalid description, an unknown kind of
-    tokenizer, or a scheme that ``SCHEMES`` lacks."""
+    """The tokenizer described by its ``as_dict``. Raises ValueError for an invalid description, an unknown kind of
+    tokenizer, or a scheme that is not in ``SCHEMES``."""
     check(state, dict[str, Any], "a tokenizer")
     if state.get("kind") == "subwords":
         return SubwordTokenizer.from_dict(state)
@@ -74,8 +74,8 @@ def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
 
 
 def tokenizer_pair_from_dict(state: dict[str, Any]) -> TokenizerPair:
-    """The pair that its ``as_dict`` described; the description of a single tokenizer applies to both sides. Raises
-    ValueError as ``tokenizer_from_dict``."""
+    """The pair described by its ``as_dict``. The description of a single tokenizer applies to both sides. Raises
+    ValueError like ``tokenizer_from_dict``."""
     check(state, dict[str, Any], "a pair of tokenizers")
     sides = state if state.get("kind") == "pair" else {"source": state}
     source = tokenizer_from_dict(sides.get("source", {}))
@@ -85,8 +85,8 @@ def tokenizer_pair_from_dict(state: dict[str, Any]) -> TokenizerPair:
 class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
     """A corpus as ids, without the ``left_out`` pairs that have more than ``longest`` tokens on a side, including BOS
     and EOS. Example i is a pair: (source ids and EOS, BOS and target ids and EOS). ``ids`` concatenates all pairs, each
-    source then target; ``lengths`` (N, 2) int32 are the tokens of source and target. ``progress`` shows a bar on stderr
-    after two seconds (if tqdm is installed). Raises ValueError if every pair is too long."""
+    source followed by its target; ``lengths`` (N, 2) int32 are the source and target lengths. ``progress`` shows a bar
+    on stderr after two seconds (if tqdm is installed). Raises ValueError if every pair is too long."""
 
     def __init__(self, pairs: Pairs, tokenizers: TokenizerPair, *, longest: int, progress: bool = True) -> None:
         total, largest = len(pairs.source), max(len(tokenizers.source), len(tokenizers.target))

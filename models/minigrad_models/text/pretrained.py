@@ -1,5 +1,5 @@
-"""Tokenizers of pretrained models, read from their published files by the tokenizers library; and WordPiece, BERT's
-subwords (Wu et al. 2016, arXiv 1609.08144, section 4.1)."""
+"""Tokenizers of pretrained models, read from their published files by the tokenizers library, and WordPiece, which BERT
+uses for subwords (Wu et al. 2016, arXiv 1609.08144, section 4.1)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .tokenizer import several
 TOKENIZER, VOCABULARY, MERGES, WORDS = "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt"
 SETTINGS = "tokenizer_config.json"
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-CONTINUED = "##"  # begins a piece that is not the first of its word
+CONTINUED = "##"  # begins a piece that is not the first in its word
 _MOST_BYTES = 1 << 24  # of tokenizer_config.json
 
 
 def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
-    """The ``tokenizers.Tokenizer`` of a folder, without truncation and padding, or None. It reads tokenizer.json; or
-    vocab.json and merges.txt, byte-pair encoding over bytes (GPT-2); or vocab.txt, WordPiece (BERT). The latter two
-    follow tokenizer_config.json; without it WordPiece lower-cases texts. Raises ValueError if a file is damaged,
-    ImportError if the tokenizers library is missing, OSError if a file cannot be read."""
+    """The ``tokenizers.Tokenizer`` in a folder, without truncation and padding, or None. It is read from
+    tokenizer.json, from vocab.json and merges.txt (GPT-2's byte-pair encoding over bytes), or from vocab.txt (BERT's
+    WordPiece). The latter two follow tokenizer_config.json; without it, WordPiece lower-cases text. Raises ValueError
+    if a file is damaged, ImportError if the tokenizers library is missing, OSError if a file cannot be read."""
     path = Path(folder)
     if not any((path / name).is_file() for name in (TOKENIZER, VOCABULARY, WORDS)):
         return None
@@ -84,9 +84,9 @@ def word_pieces(
     strip_accents: bool | None = None,
     split_chinese: bool = True,
 ) -> Any:
-    """The ``tokenizers.Tokenizer`` of a vocabulary (ids by piece), with BERT's special tokens around a text or a pair:
+    """The ``tokenizers.Tokenizer`` for a vocabulary (ids by piece), with BERT's special tokens around a text or a pair:
     [CLS] text [SEP], or [CLS] text [SEP] text [SEP], of types 0 and 1 (Devlin et al. 2019, figure 2). ``strip_accents``
-    is by default ``lowercase``; with ``split_chinese`` each Chinese character is a word. Raises ValueError if the
+    defaults to ``lowercase``; with ``split_chinese``, each Chinese character is a word. Raises ValueError if the
     vocabulary lacks [CLS] or [SEP], ImportError if the tokenizers library is missing."""
     library = load_library()
     tokenizer = library.Tokenizer(library.models.WordPiece(dict(vocabulary), unk_token="[UNK]"))
@@ -107,10 +107,10 @@ def word_pieces(
 
 
 def train_word_pieces(texts: Iterable[str], vocabulary: int) -> Any:
-    """Learn pieces from texts, in lower case; the same texts yield the same pieces with the same ids. Texts are read
-    once, and stored as words with their counts. ``vocabulary`` is the number of ids, including the five special ones;
-    small texts yield fewer. Pairs of pieces that occur once are not merged. Raises ValueError if there is no text or
-    the vocabulary is too large or smaller than the alphabet, ImportError if the tokenizers library is missing."""
+    """Learn pieces from texts, in lower case. The same texts yield the same pieces with the same ids. Texts are read
+    once, and stored as words with their counts. ``vocabulary`` is the number of ids, including the five special ids;
+    small texts yield fewer ids. Pairs of pieces that occur once are not merged. Raises ValueError if there is no text
+    or the vocabulary is too large or smaller than the alphabet, ImportError if the tokenizers library is missing."""
     check_vocabulary(vocabulary)
     library = load_library()
     blank = word_pieces({token: i for i, token in enumerate(SPECIAL)})

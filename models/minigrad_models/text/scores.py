@@ -1,7 +1,7 @@
-"""The quality of translations: BLEU and chrF by sacrebleu, and BLEU as for Multi30k; and a report on these scores, with
+"""The quality of translations: BLEU and chrF by sacrebleu, BLEU as for Multi30k, and a report on these scores, with
 BLEU by length and the worst sentences.
 
-BLEU of the same translations differs by several points between tokenizers (Post 2018, arXiv 1804.08771). Therefore
+The BLEU score of the same translations differs by several points between tokenizers (Post 2018, arXiv 1804.08771), so
 each score has a signature.
 """
 
@@ -23,7 +23,7 @@ from minigrad.serialization.source import replaced
 
 from .tokenizer import several
 
-LENGTHS = (5, 10, 15, 20, 30)  # words of the source: the upper limits of the table's rows
+LENGTHS = (5, 10, 15, 20, 30)  # words in the source: the upper limits of the table rows
 SPANS = [f"up to {LENGTHS[0]}", *(f"{a + 1} to {b}" for a, b in pairwise(LENGTHS)), f"{LENGTHS[-1] + 1} and more"]
 SHOWN = 300  # characters of a sentence to print
 MOST_RESAMPLED = 10_000  # sentences for a confidence interval, which then takes 400 MB
@@ -31,14 +31,14 @@ MOST_RESAMPLED = 10_000  # sentences for a confidence interval, which then takes
 
 @dataclass(frozen=True)
 class Score:
-    """A score of a whole text."""
+    """The score of a whole text."""
 
-    value: float  # from 0 to 100, higher is better
-    text: str  # as sacrebleu prints it, for BLEU with the precisions of 1 to 4 words and the lengths
-    signature: str  # of the method, to quote with the value
+    value: float  # from 0 to 100; higher is better
+    text: str  # as printed by sacrebleu; for BLEU with the lengths and the precisions for 1 to 4 words
+    signature: str  # the method, to quote with the value
     interval: float | None = None  # half the width of the 95 % confidence interval, if bootstrapped
     brevity_penalty: float | None = None  # BLEU's factor for short texts
-    length_ratio: float | None = None  # BLEU's ratio of the text's tokens to the reference's
+    length_ratio: float | None = None  # BLEU's ratio of tokens in the text to tokens in the reference
 
     def __str__(self) -> str:
         return f"{self.text}\n{self.signature}"
@@ -47,11 +47,11 @@ class Score:
 def bleu(
     texts: Sequence[str], references: Sequence[str], tokenize: str = "13a", lowercase: bool = False, bootstrap: int = 0
 ) -> Score:
-    """BLEU (Papineni et al. 2002) of a detokenised text, case-sensitive, with one reference per sentence, by
-    sacrebleu (Post 2018).
+    """The BLEU score (Papineni et al. 2002) of detokenised text, case-sensitive, with one reference per sentence,
+    computed by sacrebleu (Post 2018).
 
     Args:
-        tokenize: sacrebleu's tokenizer: "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab"; "none" for tokenised text.
+        tokenize: "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", or "none" for tokenised text.
         bootstrap: samples for the confidence interval (Koehn 2004), usually 1,000; each takes 40 bytes per sentence.
 
     Raises ValueError if there are no sentences, the sides have different lengths, or the tokenizer is unknown;
@@ -61,14 +61,14 @@ def bleu(
 
 
 def bleu_metric(tokenize: str, lowercase: bool = False) -> Any:
-    """sacrebleu's metric. Raises ValueError or ImportError, see ``bleu``; the message has the command to install it."""
+    """The sacrebleu metric. Raises ValueError or ImportError like ``bleu``, giving the command to install it."""
     metrics = _library("sacrebleu.metrics")
     if tokenize not in metrics.BLEU.TOKENIZERS:
         names = ", ".join(sorted(metrics.BLEU.TOKENIZERS))
         raise ValueError(f"sacrebleu has no tokenizer {tokenize!r}; choose from {names}")
     try:  # force: no warning that the text is tokenised
         return metrics.BLEU(tokenize=tokenize, lowercase=lowercase, force=tokenize == "none")
-    except RuntimeError as error:  # a dictionary of Japanese or Korean words is missing
+    except RuntimeError as error:  # a Japanese or Korean dictionary is missing
         packages = _DICTIONARIES.get(tokenize)
         if packages is None:
             raise
@@ -86,8 +86,8 @@ _TOKENIZERS = {language: tokenizer for tokenizer, names in _LANGUAGES.items() fo
 
 
 def tokenizer_for(language: str) -> str:
-    """sacrebleu's tokenizer for a language, which may have no spaces between words. The language is the suffix of a
-    file, "de", "zh-CN", "zho_Hans"; "lc.norm.tok.de" is tokenised text.
+    """The sacrebleu tokenizer for a language, which may be written without spaces between words. The language is a file
+    suffix: "de", "zh-CN", "zho_Hans", or "lc.norm.tok.de" for tokenised text.
 
     >>> from minigrad_models.text.scores import tokenizer_for
     >>> tokenizer_for("zh_TW"), tokenizer_for("de"), tokenizer_for("tok.de")
@@ -100,50 +100,50 @@ def tokenizer_for(language: str) -> str:
 
 
 def chrf(texts: Sequence[str], references: Sequence[str]) -> Score:
-    """chrF (Popović 2015): the F-score of character n-grams of length 1 to 6, by sacrebleu, without a tokenizer.
-    Otherwise as ``bleu``."""
+    """The chrF score (Popović 2015): the F-score of character n-grams of length 1 to 6, computed by sacrebleu without a
+    tokenizer. Otherwise like ``bleu``."""
     return _score(_library("sacrebleu.metrics").CHRF(), texts, references)
 
 
 def sentence_chrf(texts: Sequence[str], references: Sequence[str]) -> list[float]:
-    """chrF of each sentence, from 0 to 100. Raises the errors of ``bleu``."""
+    """The chrF score of each sentence, from 0 to 100. Raises the errors of ``bleu``."""
     metric = _library("sacrebleu.metrics").CHRF()
     pairs = zip(*_checked(texts, references), strict=True)
     return [float(metric.sentence_score(a, [b]).score) for a, b in pairs]
 
 
 def mutual_bleu(texts: Sequence[Sequence[int]]) -> list[list[float]]:
-    """BLEU of each text of tokens, in percent, with each of the texts as its reference (N x N). The counts of n-grams
-    with n ≥ 2 are raised by one, so that a sentence without a common 4-gram does not score 0 (Lin & Och 2004, "ORANGE:
-    a Method for Evaluating Automatic Evaluation Metrics for Machine Translation", section 4)."""
+    """The BLEU score in percent of each text (as tokens), with each of the texts as its reference (N x N). The counts
+    of n-grams with n ≥ 2 are raised by one, so that a sentence without a common 4-gram does not score 0 (Lin & Och
+    2004, "ORANGE: a Method for Evaluating Automatic Evaluation Metrics for Machine Translation", section 4)."""
     metric = _library("sacrebleu.metrics").BLEU(tokenize="none", smooth_method="add-k", smooth_value=1, force=True)
     lines = [" ".join(map(str, text)) for text in texts]
     return [[float(metric.corpus_score([one], [[other]]).score) for other in lines] for one in lines]
 
 
 def moses_bleu(texts: Sequence[str], references: Sequence[str], language: str, bootstrap: int = 0) -> Score:
-    """BLEU as papers on Multi30k report it: both sides lower-cased and tokenised by Moses. This is the score of Wu et
-    al. 2021 (arXiv 2105.14462) for translations in plain text: their tokenised references are ``moses_tokens`` of the
-    raw ones. It ignores case, so it is higher than ``bleu``. Both sides are in the ``language`` ("de", "fr", ...).
-    Otherwise as ``bleu``, but it also needs sacremoses."""
+    """The BLEU score as papers on Multi30k report it, with both sides lower-cased and tokenised by Moses. This is the
+    score of Wu et al. 2021 (arXiv 2105.14462) for plain-text translations: their tokenised references are
+    ``moses_tokens`` of the raw references. It ignores case, so it is higher than ``bleu``. Both sides are in the same
+    ``language`` ("de", "fr", ...). Otherwise like ``bleu``, but sacremoses is required as well."""
     texts, references = _checked(texts, references)
-    # already lower-cased; lowercase=True adds that to the signature
+    # already lower-cased; lowercase=True adds this to the signature
     score = bleu(moses_tokens(texts, language), moses_tokens(references, language), "none", True, bootstrap)
     before = f"norm-lc-moses.{language}|sacremoses:{version('sacremoses')}"
     return dataclasses.replace(score, signature=f"{score.signature}|before:{before}")
 
 
 def moses_tokens(sentences: Iterable[str], language: str) -> list[str]:
-    """Sentences with normalised punctuation, lower-cased, and tokenised by Moses, with spaces between tokens. From
-    Multi30k's raw files (train, val and test_2016_flickr; English, German and French) it reproduces the ``lc.norm.tok``
-    files of the data set: all 93,042 sentences match character for character. Raises ValueError if ``language`` is not
+    """Sentences with normalised punctuation, lower-cased, and tokenised by Moses, with spaces between tokens. From the
+    raw files of Multi30k (train, val and test_2016_flickr; English, German and French) it reproduces the data set's
+    ``lc.norm.tok`` files: all 93,042 sentences match character for character. Raises ValueError if ``language`` is not
     a language code, ImportError if sacremoses is missing."""
     if not (language.isalpha() and language.isascii() and language.islower()):
         raise ValueError(f"the language must be a code such as 'de' or 'fr', not {language!r}")
     moses = _library("sacremoses")
     normalizer, tokenizer = moses.MosesPunctNormalizer(language, perl_parity=True), moses.MosesTokenizer(language)
-    # Moses' program reads lines with their line breaks, which one of its rules needs (a quotation mark after the last
-    # full stop moves before it).
+    # The Moses program reads lines with their line breaks, which one of its rules needs (a quotation mark after the
+    # last full stop moves before it).
     plain = (normalizer.normalize(sentence + "\n").lower() for sentence in several(sentences))
     return [str(tokenizer.tokenize(sentence, return_str=True, escape=True)) for sentence in plain]
 
@@ -174,7 +174,7 @@ def _library(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One translated sentence; ``chrf`` from 0 to 100."""
+    """A translated sentence, with ``chrf`` from 0 to 100."""
 
     source: str
     translation: str
@@ -184,12 +184,12 @@ class Sentence:
 
 @dataclass(frozen=True)
 class LengthRow:
-    """A row of the table: sentences of similar length."""
+    """A row in the table, for sentences of similar length."""
 
-    words: str  # of their sources
-    sentences: int  # their number
+    words: str  # in their sources
+    sentences: int  # the number of sentences
     bleu: float  # of all these sentences
-    length_ratio: float  # tokens of the translations over tokens of the references
+    length_ratio: float  # tokens in the translations over tokens in the references
 
 
 @dataclass(frozen=True)
@@ -201,9 +201,9 @@ class Report:
     empty: int
     bleu: Score
     chrf: Score
-    moses: Score | None  # BLEU as papers on Multi30k report it
+    moses: Score | None  # BLEU as reported by papers on Multi30k
     by_length: list[LengthRow]  # from short to long
-    worst: list[Sentence]  # the lowest chrF first
+    worst: list[Sentence]  # lowest chrF first
     notes: list[str] = field(default_factory=list)  # on parts that are missing
 
     def text(self) -> str:
@@ -238,16 +238,16 @@ def report(
     worst: int = 5,
     tokenizer: str = "auto",
 ) -> Report:
-    """Measure translations against references.
+    """Evaluate translations against references.
 
     Args:
-        texts, references, sources: the translations, the right translations, and the source sentences.
-        language: the suffix of the target's files: "de" adds BLEU in Moses' tokens; "lc.norm.tok.de" means tokenised
+        texts, references, sources: the translations, the correct translations, and the source sentences.
+        language: the suffix of the target files. "de" adds BLEU with Moses tokens; "lc.norm.tok.de" means tokenised
             text, whose words BLEU uses unchanged; "zh", "ja" and "ko" have their own tokenizers.
-        worst: the number of sentences with the lowest chrF to show.
-        tokenizer: sacrebleu's, for BLEU; "auto": by the language.
+        worst: how many sentences with the lowest chrF to show.
+        tokenizer: the sacrebleu tokenizer for BLEU; "auto" chooses by language.
 
-    Raises ValueError if there are no sentences, or the sides have different lengths; ImportError if sacrebleu or its
+    Raises ValueError if there are no sentences or the sides have different lengths, ImportError if sacrebleu or its
     tokenizer's dictionary is missing.
     """
     texts, references, sources = map(several, (texts, references, sources))
@@ -287,8 +287,8 @@ def write(path: Path, results: Report, texts: Sequence[str]) -> None:
 
 
 def likely(exact: int, sentences: int) -> tuple[float, float]:
-    """The 95 % confidence interval of the share of right sentences, if ``exact`` of a random sample are right (Wilson
-    1927)."""
+    """The 95 % confidence interval for the share of correct sentences, if ``exact`` of a random sample are correct
+    (Wilson 1927)."""
     z, share = 1.96, exact / sentences
     middle = (share + z**2 / (2 * sentences)) / (1 + z**2 / sentences)
     half = z / (1 + z**2 / sentences) * math.sqrt(share * (1 - share) / sentences + (z / (2 * sentences)) ** 2)
@@ -296,7 +296,7 @@ def likely(exact: int, sentences: int) -> tuple[float, float]:
 
 
 def by_length(sentences: Sequence[Sentence], tokenize: str = "13a") -> list[LengthRow]:
-    """BLEU of short and long sentences, without empty groups."""
+    """The BLEU scores of short and long sentences, without empty groups."""
     groups: dict[int, list[Sentence]] = {}
     for sentence in sentences:
         words = len(sentence.source.split())

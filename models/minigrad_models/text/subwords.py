@@ -1,4 +1,4 @@
-"""Subwords by the tokenizers library, split so that decoding restores the text."""
+"""Subwords from the tokenizers library, split so that decoding restores the text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from minigrad.backend.extras import library
 from ..schema import check, check_size, short
 from .tokenizer import SPECIAL, UNKNOWN, several, until_end
 
-MOST = 1_000_000  # tokens of a vocabulary; models for a hundred languages have a quarter of that
+MOST = 1_000_000  # tokens in a vocabulary; models for a hundred languages have a quarter of this
 SPACE = "▁"  # begins a word, and replaces the space before it (Kudo and Richardson 2018, arXiv 1808.06226)
 
 # The characters of words: letters, marks, digits, and the invisible joiners and soft hyphens within words.
 _IN_WORD = r"\p{L}\p{M}\p{N}\x{200C}\x{200D}\x{AD}"
-# Subwords do not cross the places where Moses' tokenizer puts spaces: before a full stop, after a quote. These are not
+# Subwords do not cross positions where the Moses tokenizer inserts spaces: before a full stop, after a quote. Not
 # split: "&apos;" (an escape of Moses), "U.S.", words with hyphens and apostrophes inside, "1,000.5", "...".
 _PIECE = (
     rf"{SPACE}?(?:&(?:#\p{{N}}+|\p{{L}}+);"
@@ -34,9 +34,9 @@ _STEPS = {"Sequence", "NFC", "Lowercase", "Replace", "Strip", "Metaspace", "Spli
 
 
 class SubwordTokenizer:
-    """Splits words into subwords of a vocabulary that ``train`` learns from texts, by a ``tokenizers.Tokenizer``.
-    Decoding after encoding returns the text's normal form (``prepare``), with "<unk>" for characters that the training
-    texts lack."""
+    """Splits words into subwords from a vocabulary that ``train`` learns, using a ``tokenizers.Tokenizer``. Decoding
+    after encoding returns the text's normal form (``prepare``), with "<unk>" for characters that are not in the
+    training texts."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -47,12 +47,12 @@ class SubwordTokenizer:
         cls, texts: Iterable[str], vocabulary: int = 10_000, *, min_frequency: int = 2, split_digits: bool = False
     ) -> SubwordTokenizer:
         """Learn subwords by byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909). The same texts yield the same
-        vocabulary in the same order. Texts are read once; memory grows with the number of different words.
+        vocabulary in the same order. Texts are read once, and memory grows with the number of distinct words.
 
         Args:
-            vocabulary: the number of ids, including the four special ones; if the texts yield fewer, it warns.
-            min_frequency: rarer pairs are not merged.
-            split_digits: each digit is a separate token, so that unseen numbers consist of known tokens.
+            vocabulary: the number of ids, including the four special ids. Warns if the texts yield fewer.
+            min_frequency: pairs that are rarer are not merged.
+            split_digits: make each digit a separate token, so that unseen numbers consist of known tokens.
 
         Raises ValueError if there is no text, or the vocabulary is too small for the characters, or too large;
         ImportError if the tokenizers library is missing.
@@ -66,7 +66,7 @@ class SubwordTokenizer:
             raise ValueError(f"a vocabulary of {vocabulary} leaves no subwords: {len(SPECIAL)} tokens are special")
         tokenizers = load_library()
         learner = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=SPECIAL[UNKNOWN]))
-        steps = [tokenizers.normalizers.NFC(), tokenizers.normalizers.Replace(SPACE, "_")]  # the mark itself in a text
+        steps = [tokenizers.normalizers.NFC(), tokenizers.normalizers.Replace(SPACE, "_")]  # the mark itself in text
         steps += [tokenizers.normalizers.Replace(tokenizers.Regex(_SPACES), " ")]  # the spaces of str.split
         learner.normalizer = tokenizers.normalizers.Sequence([*steps, tokenizers.normalizers.Strip()])
         splitters = tokenizers.pre_tokenizers
@@ -94,7 +94,7 @@ class SubwordTokenizer:
         return len(self.tokens)
 
     def prepare(self, text: str) -> str:
-        """The normal form: Unicode's, with single spaces, and stripped."""
+        """The normal form: Unicode-normalised, with single spaces, and stripped."""
         text = text.strip().encode("utf-8", "replace").decode()  # a terminal may pass bytes that are not UTF-8
         return str(self.model.normalizer.normalize_str(text)) if self.model.normalizer else text
 
@@ -120,9 +120,9 @@ class SubwordTokenizer:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> SubwordTokenizer:
-        """The tokenizer that its ``as_dict`` described. Raises ValueError if the description is invalid, or has steps
-        or regular expressions that ``train`` does not use: some never end, or crash the program."""
-        load_library()  # before the try: a missing library is not the description's fault
+        """The tokenizer described by its ``as_dict``. Raises ValueError if the description is invalid, or has steps or
+        regular expressions that ``train`` does not use, as some never end or crash the program."""
+        load_library()  # before the try, as a missing library is not the description's fault
         text: Any = state.get("json")
         check(text, str, "the JSON of a tokenizer")
         try:
@@ -136,14 +136,14 @@ class SubwordTokenizer:
 
 
 def load_library() -> Any:
-    """The tokenizers library, with one thread unless TOKENIZERS_PARALLELISM is set. Raises ImportError. Its threads
-    gain little on sentences (a fifth on two cores), compete with training, and cause warnings after a fork."""
+    """The tokenizers library, with a single thread unless TOKENIZERS_PARALLELISM is set. Raises ImportError. Its
+    threads gain little on sentences (a fifth on two cores), compete with training, and cause warnings after a fork."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     return library("tokenizers", "subwords need the tokenizers library")
 
 
 def _checked(state: Any) -> dict[str, Any]:
-    """The state of a tokenizer of the library, without the parts that ``train`` does not use. Raises ValueError."""
+    """The state of a library tokenizer, without the parts that ``train`` does not use. Raises ValueError."""
     check(state, dict[str, Any], "a tokenizer")
     check_size(state)
     for name in ("normalizer", "pre_tokenizer", "decoder"):
@@ -183,7 +183,7 @@ def calmly(call: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _without_marks(state: dict[str, Any]) -> Any:
-    """The tokenizer of a state, which reads "<s>" in a text (HTML!) as three characters, not BOS."""
+    """The tokenizer for a state, which reads "<s>" in text (HTML!) as three characters, not as BOS."""
     return load_library().Tokenizer.from_str(json.dumps({**state, "added_tokens": []}))
 
 
@@ -200,6 +200,6 @@ def byte_level(model: Any, add_prefix_space: bool = False, use_regex: bool = Tru
 
 
 def check_vocabulary(vocabulary: int) -> None:
-    """Raise ValueError for a vocabulary so large that the library, which allocates all of it at once, would crash."""
+    """Raise ValueError for a vocabulary so large that the library, which allocates it at once, would crash."""
     if vocabulary > MOST:
         raise ValueError(f"a vocabulary of {vocabulary:,} tokens is too large: at most {MOST:,}")

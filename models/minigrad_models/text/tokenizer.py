@@ -1,4 +1,4 @@
-"""From text to token ids and back. Ids 0 to 3 are padding, beginning, end and unknown in every vocabulary."""
+"""Converts text to token ids and back. Ids 0 to 3 are padding, beginning, end and unknown in every vocabulary."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ PAD, BOS, EOS, UNKNOWN = range(4)
 
 
 class Tokenizer(Protocol):
-    """The methods of a tokenizer that a translator uses."""
+    """The tokenizer methods that a translator uses."""
 
     def __len__(self) -> int:
         """The number of ids."""
 
     def prepare(self, text: str) -> str:
-        """A text that a user typed, normalised to the style of the corpus."""
+        """Normalise text that a user typed to the style of the corpus."""
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, without BOS and EOS."""
+        """The ids of some text, without BOS and EOS."""
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """The ids of each text, faster than one by one."""
+        """The ids of each text, computed faster than one by one."""
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of the ids before the first EOS, without padding."""
+        """The text for the ids before the first EOS, without padding."""
 
     def token(self, i: int) -> str:
-        """The text of one id."""
+        """The text of an id."""
 
     def unknown(self, text: str) -> list[str]:
-        """The parts of a text that the vocabulary lacks."""
+        """The parts of some text that are not in the vocabulary."""
 
     def as_dict(self) -> dict[str, Any]:
         """A description that ``tokenizer_from_dict`` reads."""
 
 
 def several(items: Any) -> Any:
-    """A list of texts or paths; a single one becomes a list of one item, so that a string is not a list of letters."""
+    """A list of texts or paths. A single item becomes a list, so that a string is not a list of letters."""
     return [items] if isinstance(items, str | os.PathLike) else items
 
 
@@ -51,7 +51,7 @@ def until_end(ids: Iterable[int]) -> list[int]:
 
 
 class Scheme(NamedTuple):
-    """Functions that split a text into words, join words to a text, and normalise a text that a user typed."""
+    """Functions that split text into words, join words into text, and normalise text that a user typed."""
 
     split: Callable[[str], list[str]]
     join: Callable[[list[str]], str]
@@ -59,22 +59,22 @@ class Scheme(NamedTuple):
 
 
 SPACES = Scheme(str.split, " ".join, str.strip)
-SCHEMES = {"spaces": SPACES}  # by their names in descriptions: a program registers its own before it saves or loads
+SCHEMES = {"spaces": SPACES}  # by name in descriptions; programs register their own before saving or loading
 
 
 class WordTokenizer:
-    """One token per word or punctuation mark, for small closed vocabularies: the special tokens, and ``words``, split
-    at spaces or by another ``scheme``."""
+    """One token per word or punctuation mark, for small closed vocabularies: the special tokens and ``words``, split at
+    spaces or by another ``scheme``."""
 
     def __init__(self, words: list[str], scheme: Scheme = SPACES) -> None:
         self.words = [*SPECIAL, *several(words)]
-        self.ids = {word: i for i, word in enumerate(self.words) if i >= len(SPECIAL)}  # "</s>" in a text is not EOS
+        self.ids = {word: i for i, word in enumerate(self.words) if i >= len(SPECIAL)}  # "</s>" in text is not EOS
         self.scheme = scheme
 
     @classmethod
     def train(cls, texts: Iterable[str], vocabulary: int | None = None, scheme: Scheme = SPACES) -> WordTokenizer:
-        """The words of texts, the most frequent first, ties in alphabetical order. ``vocabulary`` is the largest number
-        of entries, including special tokens (None: every word)."""
+        """Learn the words in texts, most frequent first, with ties in alphabetical order. ``vocabulary`` is the largest
+        number of entries, including special tokens (None: every word)."""
         counts = Counter(chain.from_iterable(map(scheme.split, several(texts))))
         words = sorted(counts, key=lambda word: (-counts[word], word))
         return cls(words if vocabulary is None else words[: max(0, vocabulary - len(SPECIAL))], scheme)

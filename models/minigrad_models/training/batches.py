@@ -1,4 +1,4 @@
-"""The batches of a training run: pure functions of the epoch, so that a run can resume anywhere."""
+"""The batches of a training run, which are pure functions of the epoch, so that a run can resume anywhere."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ POOL = 50  # batches that are sorted by length together
 
 
 class ShuffledOrder:
-    """The numbers 0 .. size-1 in lists of ``batch_size``, in a new random order in each epoch, from the seed and the
-    epoch. ``drop_last`` drops an incomplete last list. With the ``lengths`` of all examples, each list has examples of
-    similar length: ``POOL`` lists at a time are sorted. Raises ValueError if ``size`` or ``batch_size`` is below 1."""
+    """The numbers 0 .. size-1 in lists of ``batch_size``, in a new random order in each epoch, given by seed and epoch.
+    ``drop_last`` drops an incomplete last list. With the ``lengths`` of all examples, each list has examples of similar
+    length, as ``POOL`` lists at a time are sorted. Raises ValueError if ``size`` or ``batch_size`` is below 1."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class ShuffledOrder:
         order, lists = random.permutation(self.size), np.arange(len(self))
         if self.lengths is not None:
             for first in range(0, self.size, POOL * self.batch_size):
-                pool = order[first : first + POOL * self.batch_size]  # a view: order itself is sorted
+                pool = order[first : first + POOL * self.batch_size]  # a view, so that order itself is sorted
                 pool[:] = pool[np.argsort(self.lengths[pool], kind="stable")]
             lists = random.permutation(lists)
         for i in lists[start:].tolist():
@@ -63,10 +63,10 @@ class ShuffledOrder:
 
 
 class LoaderBatches:
-    """Batches of a dataset, which is anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example
+    """Batches from a dataset: any object with ``__getitem__`` and ``__len__``. A run resumes exactly if an example
     depends only on its number and the default generator. ``order`` is a batch size, for batches that are reshuffled in
-    each epoch from the seed; or an object whose ``epoch(number, start)`` yields lists of numbers, such as ShuffledOrder
-    and TokenBatches. ``collate`` makes a batch from a list of examples, by default as in DataLoader."""
+    each epoch using the seed, or an object whose ``epoch(number, start)`` yields lists of numbers, such as
+    ShuffledOrder and TokenBatches. ``collate`` builds a batch from a list of examples, by default as in DataLoader."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class LoaderBatches:
 
 
 class Stream:
-    """An endless sequence of epochs, from a position on: ``epoch`` and ``batch`` are the position of the next batch, or
+    """An endless sequence of epochs from a position on. ``epoch`` and ``batch`` are the position of the next batch, or
     of the end of an epoch."""
 
     def __init__(self, batches: Batches[Any], epoch: int = 0, batch: int = 0) -> None:

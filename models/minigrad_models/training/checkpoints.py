@@ -1,21 +1,21 @@
-"""A run's folder, and why a training run that is killed at any moment resumes as if nothing had happened.
+"""Run folders, and why a training run that is killed at any moment resumes as if nothing had happened.
 
     last.safetensors             the whole state: the only file that a run resumes from
     best.safetensors             the weights with the best evaluation
     snapshots/STEP.safetensors   the weights at some steps, for averages
     log.jsonl                    the log: JSON lines that can be plotted
 
-Each checkpoint is written to a file in a temporary folder, flushed to the disk, and renamed: its name always refers
-to the complete old or new file. ``last`` describes the other files: the best metric and its step, the snapshots to
-keep, the number of log lines. The line, the snapshot and the best weights of a step are flushed before the ``last`` of
+Each checkpoint is written to a file in a temporary folder, flushed to disk, and renamed, so its name always refers to
+the complete old or new file. ``last`` describes the other files: the best metric and its step, the snapshots to keep,
+and the number of log lines. The line, the snapshot and the best weights of a step are flushed before the ``last`` of
 that step, and older snapshots are deleted after it, so that everything that ``last`` mentions exists.
 
 A run that is killed before ``last`` is renamed resumes from an older ``last``. It truncates the log to the lines that
-``last`` counts, deletes snapshots that it does not mention, and repeats the steps in between from the same weights,
-random numbers and batches, which writes the same files. A new run writes ``last`` first: a full disk is noticed early.
+``last`` counts, deletes other snapshots, and repeats the steps in between with the same weights, random numbers and
+batches, writing the same files. A new run writes ``last`` first, so a full disk is noticed early.
 
-If a file cannot be written, the run ends with an error and keeps the old file: the same program can resume.
-With ``minutes`` the number of steps depends on their speed, and a killed run forgets the seconds since its ``last``.
+If a file cannot be written, the run ends with an error and keeps the old file, so the same program can resume. With
+``minutes``, the number of steps depends on their speed, and a killed run forgets the seconds since its ``last``.
 
 A training line is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}: loss (per token) and
 norm are means over the updates since the previous line; tokens and seconds are totals. An evaluation line is {"step",
@@ -47,9 +47,9 @@ from ..schema import check, check_like, check_size, content, short
 from .trainer_settings import Settings, State
 
 PATIENCE = 5.0  # seconds: a killed run may take a moment to end
-PROGRAM, VERSION = "minigrad.training", 1  # the format's name
+PROGRAM, VERSION = "minigrad.training", 1  # the name of the format
 _MOST_BYTES = 1 << 30  # of a log
-MOST = 2**53  # of every count: a step, a line, an epoch
+MOST = 2**53  # for every count: a step, a line, an epoch
 LENGTH = ("steps", "epochs")  # settings that may be larger when a run resumes
 _TRAINING = ("training", "settings", "optimizer", "schedule", "averaged", "random", "extra")
 _SNAPSHOT = re.compile(r"\d+\.safetensors")
@@ -58,7 +58,7 @@ ADVICE = "What to do: restore it from a copy, or train in another folder; nothin
 
 
 class Content(TypedDict, total=False):
-    """The schema of a checkpoint; a file of weights lacks the entries that a run needs to resume."""
+    """The schema of a checkpoint. A file of weights lacks the entries that a run needs to resume."""
 
     program: Required[str]
     version: Required[int]
@@ -76,7 +76,7 @@ class Content(TypedDict, total=False):
 
 
 class RunFolder:
-    """The files of one run, in a folder that ``held`` creates if necessary."""
+    """The files of a run, in a folder that ``held`` creates if necessary."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -114,7 +114,7 @@ class RunFolder:
         return checkpoint
 
     def snapshots(self) -> list[Path]:
-        """The snapshots that ``last`` mentions, oldest first; all if there is no ``last``."""
+        """The snapshots that ``last`` mentions, oldest first; all snapshots if there is no ``last``."""
         last = self.read_last(mmap=True) if self.last.exists() else None
         return [path for path in self._files() if last is None or int(path.stem) in last["training"]["snapshots"]]
 
@@ -125,12 +125,12 @@ class RunFolder:
         write_checkpoint(self._snapshots / f"{step:09d}.safetensors", content)
 
     def put_last(self, content: dict[str, Any]) -> None:
-        """Write ``last``, then delete snapshots that it does not mention. Raises OSError; the old ``last`` remains."""
+        """Write ``last``, then delete snapshots that it does not mention. On OSError, the old ``last`` remains."""
         write_checkpoint(self.last, content)
         self.clean(content["training"]["snapshots"])
 
     def clean(self, steps: list[int]) -> None:
-        """Delete the unfinished files of killed processes, and all snapshots except those at some steps."""
+        """Delete the unfinished files of killed processes, and all snapshots except those at ``steps``."""
         for folder in (self.path, self._snapshots):
             for path in folder.glob(".*.safetensors.*.tmp"):
                 shutil.rmtree(path, ignore_errors=True)
@@ -153,16 +153,16 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
 
 
 def _bytes(value: Any) -> int:
-    """The bytes of all tensors of a checkpoint."""
+    """The total bytes of all tensors in a checkpoint."""
     if isinstance(value, Tensor):
         return value.numel() * value.element_size()
     return sum(map(_bytes, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
 
 
 def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[str, Any]:
-    """Any checkpoint of a run, on the CPU: each has "model" (a state dict), "step" and "extra". With ``mmap``, tensors
-    are read from the file when they are used. Raises FileNotFoundError if the file does not exist, RuntimeError if it
-    is damaged, or not a checkpoint of a run."""
+    """Read any checkpoint of a run, on the CPU. Each has "model" (a state dict), "step" and "extra". With ``mmap``,
+    tensors are read from the file when they are used. Raises FileNotFoundError if the file does not exist, RuntimeError
+    if it is damaged or not the checkpoint of a run."""
     file = Path(path)
     if not file.exists():
         raise FileNotFoundError(f"there is no checkpoint {file}")
@@ -187,9 +187,9 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
 
 
 def averaged_state(folder: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """The mean of the snapshots of a run as a state dict, on the CPU. Sums are in float64, and rounded once. Integers
-    and bools come from the last snapshot. The mean is a better model than any single snapshot (Izmailov et al. 2018,
-    arXiv 1803.05407; Vaswani et al. 2017, section 6.1). Raises FileNotFoundError if the run has no snapshots
+    """The mean of a run's snapshots as a state dict, on the CPU. Sums are in float64 and rounded once. Integers and
+    bools come from the last snapshot. The mean is a better model than any single snapshot (Izmailov et al. 2018, arXiv
+    1803.05407; Vaswani et al. 2017, section 6.1). Raises FileNotFoundError if the run has no snapshots
     (``keep_snapshots`` of its settings)."""
     if not (paths := RunFolder(folder).snapshots()):
         raise FileNotFoundError(f"{folder} has no snapshots to average: set keep_snapshots in Settings")
@@ -214,7 +214,7 @@ def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
             raise ValueError(f"{where} belongs to none of the {len(parameters)} parameters")
         required = [name for name, start in starts.items() if start == ZEROS or not isinstance(start, str)]
         missing = [name for name in required if name not in values]
-        if 0 < len(missing) < len(required):  # if all are missing, it is the state of another rule, such as Muon
+        if 0 < len(missing) < len(required):  # if all are missing, it is the state for another rule, such as Muon
             raise ValueError(f"{where} lacks {', '.join(missing)}")
         for name in starts.keys() & values.keys():
             like = parameters[number].detach() if isinstance(starts[name], str) else 0
@@ -222,7 +222,7 @@ def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
 
 
 def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> None:
-    """Raise ValueError for a different configuration; the message has the keys that differ, except ``LENGTH``."""
+    """Raise ValueError for a different configuration. The message lists the keys that differ, except ``LENGTH``."""
 
     def shown(values: dict[str, Any], name: str) -> str:
         value = values.get(name)
@@ -239,7 +239,7 @@ def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> No
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:
-    """Nested dicts as one dict with dotted names; tuples become lists."""
+    """Flatten nested dicts into one dict with dotted names. Tuples become lists."""
     if isinstance(value, dict):
         inner = (_flat(v, f"{name}.{k}" if name else str(k)) for k, v in value.items())
         return {k: v for flat in inner for k, v in flat.items()}
@@ -253,9 +253,9 @@ _handles: set[int] = set()  # opened by this process to lock them
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock a folder, if its file system supports it (some network ones do not). The operating system releases the lock
-    when the process ends, even if it is killed. Raises BlockingIOError if another process or trainer has it."""
-    windows = sys.platform == "win32"  # it cannot lock folders
+    """Lock a folder, if its file system supports it (some network drives do not). The operating system releases the
+    lock when the process ends, even if killed. Raises BlockingIOError if another process or trainer holds it."""
+    windows = sys.platform == "win32"  # Windows cannot lock folders
     handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT) if windows else os.open(folder, os.O_RDONLY)
     _handles.add(handle)
     try:
@@ -267,13 +267,13 @@ def locked(folder: Path) -> Iterator[None]:
             time.sleep(0.1)
         yield
     finally:
-        if handle in _handles:  # otherwise this is a forked process
+        if handle in _handles:  # otherwise, this is a forked process
             _handles.remove(handle)
             os.close(handle)
 
 
 def _lock(handle: int) -> bool:
-    """Try to take the lock; False if another process has it. A browser's tab has one process, and no locks."""
+    """Try to take the lock; False if another process holds it. A browser tab is a single process without locks."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -301,8 +301,8 @@ if hasattr(os, "register_at_fork"):
 
 
 class Log(AbstractContextManager["Log"]):
-    """Truncates a file to its first ``keep`` lines, and appends others; ``lines`` counts them. Raises OSError if it
-    cannot be opened."""
+    """Truncates a file to its first ``keep`` lines, and appends other lines; ``lines`` counts all of them. Raises
+    OSError if the file cannot be opened."""
 
     def __init__(self, path: str | os.PathLike[str], keep: int = 0) -> None:
         self.path = path
@@ -338,8 +338,8 @@ def _finite(value: Any) -> Any:
 
 
 def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The lines of a log, or of the log in a run's folder, without an unfinished last line. Raises FileNotFoundError if
-    the log does not exist; ValueError if a line is not JSON, or it is a device or larger than 1 GiB."""
+    """The lines of a log, or of the log in a run folder, without an unfinished last line. Raises FileNotFoundError if
+    the log does not exist, ValueError if a line is not JSON, or the log is a device or larger than 1 GiB."""
     file = Path(path) / "log.jsonl" if Path(path).is_dir() else Path(path)
     entries: list[dict[str, Any]] = []
     for number, line in enumerate(content(file, _MOST_BYTES).splitlines(keepends=True), 1):

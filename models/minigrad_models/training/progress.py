@@ -1,5 +1,5 @@
-"""Training progress on stderr: loss, tokens (or another unit) per second, time left, the last evaluation; and
-handling of Ctrl-C, which takes effect between two updates, never within one."""
+"""Training progress on stderr (loss, tokens or other units per second, time left, the last evaluation), and handling of
+Ctrl-C, which takes effect between two updates, never within one."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from minigrad.utils.bar import in_notebook, library
 
 QUIET_SECONDS = 10.0
 LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream must not end training
-# On Windows other processes cannot send SIGTERM; there, a console or a parent process can send Ctrl-Break.
+# On Windows, other processes cannot send SIGTERM, but a console or a parent process can send Ctrl-Break.
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 if sys.platform == "win32":
     SIGNALS.append(signal.SIGBREAK)
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """A tqdm bar in a terminal or notebook; elsewhere (in a log, or without tqdm) a line every ten seconds; if not
-    ``shown``, only notes. ``steps`` and ``limit`` are the total updates and seconds, ``done`` and ``seconds`` are from
-    earlier runs; ``unit`` is the unit of the losses' weights."""
+    """A tqdm bar in a terminal or notebook; elsewhere (in a log, or without tqdm), a line every ten seconds; only notes
+    if not ``shown``. ``steps`` and ``limit`` are the total updates and seconds, ``done`` and ``seconds`` come from
+    earlier runs, and ``unit`` is the unit of the loss weights."""
 
     def __init__(
         self, steps: int, limit: float, done: int = 0, seconds: float = 0.0, shown: bool = True, unit: str = "tokens"
@@ -69,7 +69,7 @@ class Progress(AbstractContextManager["Progress"]):
         return f"{step}, loss {self.loss:.3f}, {speed}, {clock(self.left(seconds))} left{self.metric}"
 
     def left(self, seconds: float) -> float:
-        """The seconds of training that remain after ``seconds``, at the current speed of updates."""
+        """The seconds of training that remain after ``seconds`` at the current update speed."""
         spent, updates = seconds - self.first_seconds, max(1, self.done - self.first)
         return min(spent / updates * (self.steps - self.done), self.limit - seconds)
 
@@ -77,7 +77,7 @@ class Progress(AbstractContextManager["Progress"]):
         self.metric = f", {'validation loss' if name == 'loss' else name} {value:.4g}"
 
     def note(self, text: str) -> None:
-        """Write a separate line, if stderr takes it."""
+        """Write a separate line, if stderr accepts it."""
         with suppress(*LOST):
             if self.bar is not None:
                 self.bar.write(text, file=sys.stderr)
@@ -104,10 +104,10 @@ def clock(seconds: float) -> str:
 
 
 class Interrupt:
-    """In ``with Interrupt() as stop:`` Ctrl-C and SIGTERM (on Windows also Ctrl-Break) set ``stop.asked``; a second
-    signal interrupts. Signals that the program ignores from its start (as with ``nohup``) remain ignored. In threads
-    other than the main one, where Python handles no signals, it does nothing. Forked child processes leave Ctrl-C to
-    this process; SIGTERM ends them. The first signal calls ``note`` with a text."""
+    """In ``with Interrupt() as stop:``, Ctrl-C and SIGTERM (and Ctrl-Break on Windows) set ``stop.asked``; a second
+    signal interrupts. Signals that the program ignores from its start (as with ``nohup``) remain ignored. It has no
+    effect outside the main thread, as Python cannot handle signals there. Forked child processes leave Ctrl-C to this
+    process; SIGTERM ends them. The first signal calls ``note`` with a text."""
 
     def __init__(self, note: Callable[[str], None] = lambda text: None) -> None:
         self.asked, self._owner = False, os.getpid()
@@ -135,5 +135,5 @@ class Interrupt:
             self._note("stopping as soon as the current step is saved; repeat to stop at once")
 
     def __exit__(self, *raised: object) -> None:
-        for number, handler in reversed(self._before.items()):  # Ctrl-C last: it may then arrive immediately
+        for number, handler in reversed(self._before.items()):  # Ctrl-C last, as it may arrive immediately
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

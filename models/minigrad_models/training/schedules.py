@@ -1,9 +1,9 @@
-"""Learning rates over time, for LambdaLR: functions from e, the updates so far, to a factor of the highest rate.
+"""Learning rates over time, for LambdaLR: functions from e, the updates so far, to a fraction of the highest rate.
 
     schedule = LambdaLR(optimizer, inverse_sqrt(warmup=4000))
 
-All rise linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677), the last of which has the full rate.
-``steps`` is the total, and s = e + 1. All raise ValueError for numbers out of range, or a warm-up beyond the total.
+All rates rise linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677), the last of which has the full
+rate. ``steps`` is the total, and s = e + 1. Raises ValueError for numbers out of range or a warm-up beyond the total.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Schedule = Callable[[int], float]
 
 
 def inverse_sqrt(warmup: int) -> Schedule:
-    """min(s / warmup, √(warmup / s)): a rise, and a decay without end (Vaswani et al. 2017, equation 3)."""
+    """min(s / warmup, √(warmup / s)): a rise, and an endless decay (Vaswani et al. 2017, equation 3)."""
     if warmup < 1:
         raise ValueError(f"inverse_sqrt: warmup must be at least 1, not {warmup}")
     return lambda e: min((e + 1) / warmup, math.sqrt(warmup / (e + 1)))
@@ -43,8 +43,8 @@ def linear(warmup: int, steps: int) -> Schedule:
 
 def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2) -> Schedule:
     """``inverse_sqrt``, with a linear decay to zero at ``steps``. Such a "cooldown" ends a run of any length as well as
-    a cosine does, while the rate before it does not depend on that length (Zhai et al. 2022, arXiv 2106.04560, section
-    3.5). The decay takes ``decay_fraction`` of all updates; ValueError if it begins within the warm-up."""
+    a cosine does, but the rate before it does not depend on the length (Zhai et al. 2022, arXiv 2106.04560, section
+    3.5). The decay takes ``decay_fraction`` of all updates. Raises ValueError if it begins within the warm-up."""
     if not 0 <= decay_fraction <= 1:
         raise ValueError(f"inverse_sqrt_with_decay: decay_fraction must lie in [0, 1], not {decay_fraction}")
     _check("inverse_sqrt_with_decay", warmup, steps)

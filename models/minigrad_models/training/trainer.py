@@ -36,7 +36,7 @@ Evaluate = Callable[[Any], Mapping[str, float]]
 class Outcome:
     """The result of ``fit``."""
 
-    reason: Reason  # all steps or minutes are done, patience has run out, or the run was interrupted
+    reason: Reason  # steps, minutes or patience have run out, or the run was interrupted
     step: int  # updates so far
     seconds: float  # of training
     best: float | None  # the best metric
@@ -49,36 +49,36 @@ class Outcome:
 
 
 class Trainer:
-    """Trains a model, and stores in a folder everything needed to resume.
+    """Trains a model, and stores everything needed to resume in a folder.
 
     A run that is killed at any moment and started again by the same program, on the same machine, ends with weights
     bitwise identical to those of an uninterrupted run; ``checkpoints.py`` explains why.
 
-    After ``distributed.init_process_group`` all ranks share the batches of each update; each has the same arguments.
-    Rank 0 evaluates, writes the folder and shows progress. The losses equal a single process's, up to rounding, and a
-    run can resume with a different number of ranks. Rank 0 determines running statistics.
+    After ``distributed.init_process_group``, all ranks share the batches of each update, and must pass the same
+    arguments. Rank 0 evaluates, writes the folder, shows progress and determines running statistics. The losses equal
+    those of a single process, up to rounding, and a run can resume with a different number of ranks.
 
     Args:
-        model, optimizer: as in PyTorch's loops. Modules of the model that are in eval mode stay there; if the
-            model itself is in eval mode, everything is switched to training mode.
+        model, optimizer: as in PyTorch training loops. Modules in eval mode stay in it; if the model itself is in eval
+            mode, all modules are switched to training mode.
         batches: an object with ``epoch(number, start)``, such as LoaderBatches.
-        loss: (model, batch) -> the mean loss, a tensor of one element, and its weight (target tokens), by
-            which the batches of one update, and the losses of several, are averaged.
-        folder, settings: the run's folder, which is created if it does not exist, and its settings.
-        schedule: the learning-rate schedule; it steps after each update. A resumed run may have another function in
+        loss: (model, batch) -> the mean loss, a tensor of one element, and its weight (target tokens), used to average
+            the batches of an update, and the losses of several updates.
+        folder, settings: the run folder, which is created if it does not exist, and the run's settings.
+        schedule: the learning-rate schedule, which steps after each update. A resumed run may have another function in
             its LambdaLR; any other schedule continues unchanged.
-        evaluate: model -> metrics by name. It runs in eval mode, without gradients; its random numbers do not
-            affect training.
-        extra: plain data (``minigrad.save``) for the checkpoints, such as tokenizers. Its "config", if it has
-            one, must be the same when the run resumes, except "steps" and "epochs".
-        carried: an object with ``state_dict`` and ``load_state_dict``: the state that an update passes to the next one
-            in addition to the model, such as the memory of a recurrent model; only for a single rank.
+        evaluate: model -> metrics by name. It runs in eval mode without gradients, and its random numbers do not affect
+            training.
+        extra: plain data (``minigrad.save``) for the checkpoints, such as tokenizers. Its "config", if any, must be the
+            same when the run resumes, except for "steps" and "epochs".
+        carried: an object with ``state_dict`` and ``load_state_dict`` for state that updates pass on in addition to the
+            model, such as the memory of a recurrent model; only for a single rank.
 
     Attributes:
         state: the position of the training.
         averaged: the moving average of the model, or None.
 
-    Raises TypeError unless ``schedule`` is an LRScheduler without a metric; ValueError for patience without evaluation.
+    Raises TypeError unless ``schedule`` is an LRScheduler without a metric, ValueError for patience without evaluation.
     """
 
     def __init__(
@@ -111,8 +111,8 @@ class Trainer:
         self._clock = self._saved_at = time.monotonic()
 
     def check(self) -> None:
-        """Raise the errors of ``fit`` before it touches the folder: ValueError if there are more ranks than
-        batches in an update, or several ranks and a ``carried`` state."""
+        """Raise the errors of ``fit`` before it touches the folder: ValueError for more ranks than batches in an
+        update, or for several ranks with a ``carried`` state."""
         ranks, accumulate = self.ranks.count, self.settings.accumulate
         if ranks > accumulate:
             there = f"{ranks} ranks share the batches of an update, but accumulate is {accumulate}"
@@ -121,11 +121,11 @@ class Trainer:
             raise ValueError("there must be one rank: each update passes its state to the next within one process")
 
     def fit(self, begun: Callable[[], None] | None = None) -> Outcome:
-        """Train to the end, from where an earlier call stopped. The model then has the last weights. Ctrl-C and SIGTERM
-        finish the update, save, and return; a second signal interrupts immediately. ``begun`` is called when the folder
-        is locked and its checkpoint is accepted, before the first step. Raises ValueError as ``check``, or if the run
-        in the folder has a different configuration; OSError if the folder is not writable; RuntimeError if its
-        checkpoint is damaged, or a loss or a gradient is not finite."""
+        """Train to the end, from where an earlier call stopped. The model then has the last weights. On Ctrl-C or
+        SIGTERM, the update is finished and saved before returning; a second signal interrupts immediately. ``begun`` is
+        called once the folder is locked and its checkpoint accepted, before the first step. Raises ValueError like
+        ``check``, or if the run in the folder has a different configuration; OSError if the folder is not writable;
+        RuntimeError if its checkpoint is damaged, or a loss or gradient is not finite."""
         self.check()
         first = self.ranks.is_first
         with ExitStack() as stack:
@@ -133,7 +133,7 @@ class Trainer:
             status = self._restore()
             if begun is not None:
                 self.ranks.of_first(begun)
-            if not self.model.training:  # otherwise its modules keep their modes
+            if not self.model.training:  # otherwise, its modules keep their modes
                 self.model.train()
             state, settings = self.state, self.settings
             over = self.ranks.of_first(self._over) or self._impatient()
@@ -145,7 +145,7 @@ class Trainer:
             if over and not self._evaluation_due(True):
                 return self._outcome(over)
             limit = math.inf if settings.minutes is None else 60 * settings.minutes
-            store.library()  # compile kernels now, not during an update, whose time determines the time left
+            store.library()  # compile kernels before updates, which determine the time left
             self._clock = time.monotonic()
             with_bar = settings.progress and first
             with (
@@ -187,8 +187,8 @@ class Trainer:
         return self._outcome(reason or "interrupted")
 
     def _due(self) -> tuple[Reason | None, bool, bool, bool, bool]:
-        """Rank 0's decision for all ranks before an update: whether the training is over, was asked to stop, and needs
-        a snapshot, an evaluation, or a checkpoint."""
+        """Rank 0's decision for all ranks before an update: whether training is over or was asked to stop, and whether
+        it needs a snapshot, an evaluation, or a checkpoint."""
         state, settings, step = self.state, self.settings, self.state.step
         over = self._over()
         every = settings.snapshot_every or settings.evaluate_every
@@ -248,7 +248,7 @@ class Trainer:
 
     def _batches(self, step: int) -> Iterator[Any]:
         """The batches of an update. If there are several, each is fetched and used with random numbers that depend only
-        on the seed, the step and the batch's number, not on the rank that computes it."""
+        on the seed, the step and the batch number, not on the rank that computes it."""
         for number in range(self.settings.accumulate):
             if self.settings.accumulate > 1:
                 digest = hashlib.sha256(f"{self.settings.seed} {step} {number}".encode()).digest()
@@ -256,7 +256,7 @@ class Trainer:
             yield self._stream.take()
 
     def _count_pending(self) -> None:
-        """Count the loss and the norm of the last update. A GPU computes them while the next update is launched, so it
+        """Count the loss and norm of the last update. A GPU computes them while the next update is launched, so it
         never waits for this process."""
         if self._pending is not None:
             updated, self._pending = self._pending, None
@@ -267,7 +267,7 @@ class Trainer:
             self._bar.advance(loss, updated.weight, self._seconds())
 
     def _write(self, entries: dict[str, Any]) -> None:
-        """Write a line of the log: the position of the training, and some entries."""
+        """Write a line to the log: the position of the training, and some entries."""
         state = self.state
         position = {"step": state.step, "epoch": state.epoch}
         totals = {"tokens": round(state.tokens), "seconds": round(self._seconds(), 3)}
@@ -281,7 +281,7 @@ class Trainer:
             self.optimizer.consolidate_state_dict()
 
     def _evaluate(self) -> tuple[int, float | None, int, int]:
-        """Evaluate, and save the weights if they are the best. Returns the state's fields about evaluations."""
+        """Evaluate, and save the weights if they are the best. Returns the fields of the state about evaluations."""
         assert self.evaluate is not None
         state, settings = self.state, self.settings
         model = self.model if self.averaged is None else self.averaged.module
@@ -321,7 +321,7 @@ class Trainer:
         }
 
     def _restore(self) -> str:
-        """Resume the run in the folder, or start a new one. Nothing changes before the checkpoint has been checked.
+        """Resume the run in the folder, or start a new run. Nothing changes before the checkpoint has been checked.
         Returns a message about the position and changed settings; "" at the beginning."""
         checkpoint = self.ranks.of_first(self._read)
         if checkpoint is None:
@@ -367,7 +367,7 @@ class Trainer:
             check_like(checkpoint["schedule"], self.schedule.state_dict(), "schedule", complete=False)
             self.schedule.load_state_dict(checkpoint["schedule"])
             if isinstance(self.schedule, LambdaLR):  # it may have a new function, for a different number of steps
-                self.schedule._update_lr(self.schedule.last_epoch)  # the optimiser has the old function's rate
+                self.schedule._update_lr(self.schedule.last_epoch)  # the optimiser has the rate of the old function
         if self.averaged is not None:
             self.averaged.load_state_dict(checkpoint["averaged"])
         if self.carried is not None:
@@ -385,7 +385,7 @@ class Trainer:
             raise RuntimeError(f"{self.folder.last} does not fit this training: {error}. {ADVICE}") from error
 
     def _begin(self) -> None:
-        """Start a run with a first checkpoint, to test that it can be written and read."""
+        """Start a run with a first checkpoint, testing that it can be written and read."""
         self.state = State()
         seed(self.settings.seed)
         self._clock = time.monotonic()
@@ -416,8 +416,8 @@ class Trainer:
 
 def moving_average(model: Module, decay: float) -> AveragedModel:
     """A copy of a model for the mean m ← d · m + (1 - d) · w of the weights w after each update (Polyak and Juditsky
-    1992). It starts from the weights after the first update. After n updates, d = min(decay, (1 + n) / (10 + n)), so
-    that the first weights fade quickly (TensorFlow's ExponentialMovingAverage with num_updates). Call
+    1992), starting from the weights after the first update. After n updates, d = min(decay, (1 + n) / (10 + n)), so
+    that the first weights fade quickly (as in TensorFlow's ExponentialMovingAverage with num_updates). Call
     ``update_parameters(model)`` after each update. Buffers are copied, not averaged."""
 
     def update(means: Sequence[Tensor], new: Sequence[Tensor], age: Any) -> None:

@@ -1,5 +1,5 @@
 """The settings of a training run, its position, and the random number generators of minigrad, Python and NumPy:
-everything except weights and the optimiser's state."""
+everything except the weights and the optimiser state."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ METRIC = ("metric", "mode")  # a new value invalidates all earlier evaluations
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of ``Trainer``. A step is one update of the weights. Raises ValueError for a number out of range.
+    """The settings of ``Trainer``. A step is an update of the weights. Raises ValueError for a number out of range.
 
     Args:
-        steps: updates in total.
+        steps: the total number of updates.
         minutes: stop earlier, after this many minutes of training (of all runs in the folder together).
-        accumulate: batches whose gradients make one update; ranks share them. With more than one, each batch has its
-            own random numbers, which depend only on ``seed``, the step and the batch's number.
-        clip: the largest norm of all gradients together; None for no limit.
-        evaluate_every: steps between evaluations; there is also one after the last step.
+        accumulate: how many batches to accumulate per update, shared by the ranks. With more than one, each batch has
+            its own random numbers, which depend only on ``seed``, the step and the batch number.
+        clip: the maximum norm of all gradients together; None for no limit.
+        evaluate_every: steps between evaluations; the last step is followed by one as well.
         save_every: steps between checkpoints; None to save only by time.
-        save_seconds: seconds between checkpoints; None to save only by steps. Each evaluation and snapshot, and the
-            end, also saves one.
+        save_seconds: seconds between checkpoints; None to save only by steps. Each evaluation and snapshot, and the end
+            of training, saves a checkpoint as well.
         patience: stop after this many evaluations in a row without improvement; None for never.
-        metric: the name, among the evaluation's results, of the number that should improve. A run that
-            resumes with another metric or ``mode`` forgets the best so far.
+        metric: the name of the evaluation result that should improve. A run that resumes with another metric or
+            ``mode`` forgets the best result so far.
         mode: whether a smaller ("min") or larger ("max") metric is better.
         keep_snapshots: the number of recent snapshots of the weights to keep, for ``averaged_state``.
-        snapshot_every: steps between snapshots; None for ``evaluate_every``.
-        ema_decay: keep an exponential moving average of the weights, for evaluations.
-        log_every: steps between lines of the log.
+        snapshot_every: steps between snapshots; None means ``evaluate_every``.
+        ema_decay: keep an exponential moving average of the weights with this decay, for evaluations.
+        log_every: steps between log lines.
         seed: for dropout, and for Python's and NumPy's random numbers.
-        progress: show a bar (with tqdm, in a terminal), or a line every ten seconds, on stderr.
-        unit: the unit of the losses' weights, for the progress: "tokens", "pictures".
+        progress: show progress on stderr: a bar (with tqdm, in a terminal), or a line every ten seconds.
+        unit: the unit of the loss weights, for showing progress: "tokens", "pictures".
     """
 
     steps: int
@@ -90,7 +90,7 @@ def is_whole(value: Any) -> bool:
 
 @dataclass
 class Window:
-    """Sums over the updates since the last log line."""
+    """The sums over the updates since the last log line."""
 
     updates: int = 0
     loss: float = 0.0  # weighted by tokens
@@ -104,9 +104,9 @@ class State:
 
     step: int = 0  # updates so far
     epoch: int = 0
-    batch: int = 0  # of the epoch
+    batch: int = 0  # in the epoch
     tokens: float = 0.0  # so far
-    seconds: float = 0.0  # of training, all runs in the folder together
+    seconds: float = 0.0  # of training, in all runs in the folder together
     best: float | None = None  # the best metric
     best_step: int = 0
     bad: int = 0  # evaluations since the best
@@ -144,8 +144,8 @@ def go_to(state: dict[str, Any]) -> None:
 
 @contextmanager
 def undisturbed(model: Module) -> Iterator[None]:
-    """A context for evaluation: no gradients, the model in eval mode; at the end it restores the modes of all modules,
-    and all random number generators."""
+    """A context for evaluation without gradients and with the model in eval mode. On exit, the modes of all modules and
+    all random number generators are restored."""
     modes = [(module, module.training) for module in model.modules()]
     before = positions()
 

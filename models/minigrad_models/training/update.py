@@ -1,9 +1,8 @@
-"""One update of the weights, from one batch or from several, by this process or by the ranks of
-``minigrad.distributed``.
+"""An update of the weights from one or more batches, by this process or by the ranks of ``minigrad.distributed``.
 
 With N ranks, rank r computes the batches r, r + N, ... of an update. Gradients are summed over all ranks, and every
-rank updates its weights by the same sum. The sum depends on the seed, the step and the batches' numbers, not on the
-number of ranks (up to rounding): a run can resume with a different number.
+rank updates its weights by the same sum. The sum depends on the seed, the step and the batch numbers, not on the number
+of ranks (up to rounding), so a run can resume with a different number of ranks.
 """
 
 from __future__ import annotations
@@ -26,22 +25,22 @@ from minigrad.nn.utils.clip_grad import clip_grads_with_norm_, get_total_norm, s
 from minigrad.optim.optimizer import Optimizer
 
 T = TypeVar("T")
-PATIENT = timedelta(days=365)  # the timeout of other ranks while the first evaluates or saves
+PATIENT = timedelta(days=365)  # the timeout of other ranks while the first rank evaluates or saves
 Loss = Callable[[Any, Any], tuple[Tensor, float]]
 
 
 class Part(NamedTuple):
-    """One batch of an update: its number, from 0, its mean loss and its weight."""
+    """A batch in an update: its number (from 0), mean loss and weight."""
 
     number: int
-    loss: Any  # a tensor of one element, perhaps still being computed; from another rank a float
+    loss: Any  # a one-element tensor, perhaps still being computed; a float from another rank
     weight: float
 
 
 class Updated:
-    """An update: the weight of all its batches, their mean loss, and the norm of the gradient. On a GPU the latter two
-    are still being computed, and reading them synchronises, which costs nothing after the next update has been
-    launched. On the CPU (``is_known``) it never costs anything."""
+    """An update: the weight of all its batches, their mean loss, and the gradient norm. On a GPU, the latter two are
+    still being computed, and reading them synchronises, which costs nothing after the next update has been launched. On
+    the CPU (``is_known``), it never costs anything."""
 
     def __init__(self, parts: list[Part], norm: Tensor, step: int) -> None:
         self.weight, self.step = sum(part.weight for part in parts), step
@@ -55,7 +54,7 @@ class Updated:
         return self.check()[0]
 
     def check(self) -> tuple[float, float]:
-        """The mean loss, and the gradient's norm before clipping. Raises RuntimeError if one is not finite."""
+        """The mean loss, and the gradient norm before clipping. Raises RuntimeError if either is not finite."""
         loss, norm = sum(read() * weight for read, weight in self._losses) / self.weight, self._norm()
         for name, value in (("loss", loss), ("gradient norm", norm)):
             if not math.isfinite(value):
@@ -68,7 +67,7 @@ class Updated:
 
 
 def _later(value: Any) -> Callable[[], float]:
-    """A function that returns a number, or the only element of a tensor once it is computed."""
+    """A function that returns a number, or the only element of a tensor once computed."""
     if not isinstance(value, Tensor):
         return lambda: float(value)
     read = of(value.array).later(value.array)
@@ -85,9 +84,9 @@ def update(
     gradients: Callable[[Module, Loss, Iterable[Any], int], list[Part]] | None = None,
 ) -> Updated:
     """Update the weights by the gradient of the mean loss of all batches. Each batch counts by its weight (target
-    tokens): the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ equals the gradient of one large batch, up to rounding; ``gradients`` sums
-    them, by default ``add_gradients``. Raises RuntimeError, with unchanged weights, if the loss or the norm is not
-    finite in ``step`` (on a GPU, reading them raises it later); ValueError if a weight is not positive."""
+    tokens): the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ equals the gradient of one large batch, up to rounding. ``gradients`` sums
+    them, by default ``add_gradients``. Raises RuntimeError, with unchanged weights, if the loss or norm is not finite
+    in ``step`` (on a GPU, only when they are read); ValueError if a weight is not positive."""
     optimizer.zero_grad()
     parts = (gradients or add_gradients)(model, loss, batches, step)
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]
@@ -108,9 +107,9 @@ def update(
 def add_gradients(
     model: Module, loss: Loss, batches: Iterable[Any], step: int, rank: int = 0, ranks: int = 1
 ) -> list[Part]:
-    """Sum the gradients of one rank's batches, with weights relative to the first of them, which leaves the gradient of
-    a single batch bitwise unchanged. It fetches all batches, and computes the one at ``rank`` in each group of
-    ``ranks``. Raises ValueError if a weight is not positive."""
+    """Sum the gradients of one rank's batches, with weights relative to the first batch, which leaves the gradient of a
+    single batch bitwise unchanged. All batches are fetched, and the one at ``rank`` in each group of ``ranks`` is
+    computed. Raises ValueError if a weight is not positive."""
     parts: list[Part] = []
     for number, batch in enumerate(batches):
         if number % ranks != rank:
@@ -125,7 +124,7 @@ def add_gradients(
 
 class Ranks:
     """The ranks of an earlier ``init_process_group``; without it, this process is the only rank (``count`` is 1). Only
-    rank 0, ``is_first``, evaluates, writes files, and shows progress."""
+    rank 0 (``is_first``) evaluates, writes files, and shows progress."""
 
     def __init__(self) -> None:
         there = distributed.is_initialized()
@@ -166,7 +165,7 @@ class Ranks:
         objects.all_gather_object(gathered, (own, [p.grad is not None for p in parameters]))
         together = sorted((part for theirs, _ in gathered for part in theirs), key=lambda part: part.number)
         is_used = [any(present) for present in zip(*(present for _, present in gathered), strict=True)]
-        # Gradients are summed, times each rank's factor, for each parameter that has one on any rank.
+        # Gradients times each rank's factor are summed for each parameter with a gradient on any rank.
         if self._buckets is None or [*map(id, self._buckets.parameters)] != [*map(id, parameters)]:
             self._buckets = Buckets(parameters, the_group())
         buckets, factor = self._buckets, own[0].weight / together[0].weight

@@ -1,4 +1,4 @@
-"""A translator: ``minigrad train`` trains it, and its file can be used here or from the command line.
+"""A translator. ``minigrad train`` trains it, and its file can be used here or from the command line.
 
 from minigrad_models.translation import Translator
 
@@ -18,7 +18,7 @@ __all__ = ["Attention", "Hypothesis", "Translation", "Translator"]
 
 
 def __getattr__(name: str) -> Any:
-    """The exported names, imported on first use: the command line does not need a model to list its options."""
+    """The exported names, imported on first use, as the command line can list its options without a model."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import translator
@@ -27,5 +27,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The exported names; import others from their modules."""
+    """List the exported names; other names are imported from their modules."""
     return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -1,4 +1,4 @@
-"""The models that a run can train, by the setting ``model``: the transformer, and the models before it."""
+"""The models that a run can train, by the ``model`` setting: the transformer, and the models before it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .translation_settings import ModelSettings, check_positions
 
 
 class Architecture(NamedTuple):
-    """A model's class, its configuration's class, and the configuration's arguments that the name implies."""
+    """A model class, its configuration class, and the configuration arguments that the name implies."""
 
     model: Callable[[Any], TranslationModel]
     config: Any
@@ -33,7 +33,7 @@ ARCHITECTURES = {
 
 
 def configuration(sizes: ModelSettings, vocabulary: int, source_vocabulary: int | None = None) -> Any:
-    """The configuration of a model. Raises ValueError for invalid sizes."""
+    """The configuration of a model. Raises ValueError if the sizes are invalid."""
     kind = ARCHITECTURES[sizes.model]
     parameters = inspect.signature(kind.config).parameters
     arguments = {name: value for name, value in vars(sizes).items() if name in parameters}
@@ -50,7 +50,7 @@ def build(sizes: ModelSettings, tokenizers: TokenizerPair, device: str = "cpu") 
 
 
 def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> TranslationModel:
-    """The model of a file."""
+    """The model in a file."""
     kind = ARCHITECTURES[name]
     config = models.configured(kind.config, arguments)
     check_positions(config.positions, config.d_model)

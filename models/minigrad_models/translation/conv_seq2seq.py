@@ -1,8 +1,8 @@
 """A convolutional translator: "Convolutional Sequence to Sequence Learning" (Gehring et al. 2017, arXiv 1705.03122).
 
-Each layer mixes a token with the K - 1 tokens around it, for all tokens in parallel; distant tokens interact in higher
-layers. Read this file alongside section 3 of the paper. Shapes: B batch, T target length, S source length, D width of
-an embedding, H width of a layer, K kernel width. A mask is True at tokens and False at padding.
+Each layer mixes every token with the K - 1 tokens around it, in parallel. Distant tokens interact in higher layers.
+Read this file alongside section 3 of the paper. Shapes: B batch, T target length, S source length, D embedding width, H
+layer width, K kernel width. Masks are True at tokens and False at padding.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from minigrad.nn import functional as F
 from ..text.tokenizer import PAD
 from .encoder_decoder import Configuration, Memory, TranslationModel
 
-HALF = math.sqrt(0.5)  # preserves the variance of a sum of two (section 3.5)
+HALF = math.sqrt(0.5)  # preserves the variance of a sum of two terms (section 3.5)
 
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a convolutional translator; see ``Configuration``. Raises ValueError if the kernel is
-    even, or a dropout is not a probability."""
+    """The hyperparameters of a convolutional translator; see ``Configuration``. Raises ValueError if the kernel is even
+    or a dropout is not a probability."""
 
     vocabulary: int
     d_model: int = 256  # D, the width of the embeddings
     hidden: int = 256  # H, the width of the layers
     layers: int = 4  # of the encoder, and of the decoder
-    kernel: int = 3  # K, an odd number of tokens that a layer mixes
+    kernel: int = 3  # K, the (odd) number of tokens that a layer mixes
     dropout: float = 0.1  # on embeddings and on a layer's input
     positions: int = 1024
     source_vocabulary: int | None = None
@@ -50,13 +50,13 @@ class GatedConvolution(nn.Module):
         self.margins = (before, config.kernel - 1 - before)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, H) -> (B, T, H); if causal, no output depends on later tokens."""
+        """(B, T, H) -> (B, T, H). If causal, outputs do not depend on later tokens."""
         rows = F.pad(self.dropout(x).transpose(1, 2), self.margins)
         return F.glu(self.convolution(rows), 1).transpose(1, 2)
 
 
 class Attention(nn.Module):
-    """Section 3.3: each layer of the decoder has its own attention to the source."""
+    """Section 3.3: each decoder layer has its own attention to the source."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Attention(nn.Module):
 
 
 class ConvSeq2Seq(TranslationModel):
-    """Encoder and decoder of convolutions, with attention in every layer of the decoder."""
+    """A convolutional encoder and decoder, with attention in every decoder layer."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -94,8 +94,8 @@ class ConvSeq2Seq(TranslationModel):
         return self.dropout(self.vectors(tokens, source) + self.positions.weight[:length])
 
     def encode(self, source: Tensor) -> tuple[Memory, Tensor]:
-        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S). Keys are z, values z + e: words in context, plus
-        the words themselves."""
+        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S). Keys are z, and values z + e: words in context,
+        plus the words themselves."""
         mask = source != PAD
         e = self.embed(source, source=True)
         x = self.encoder_input(e)

@@ -1,6 +1,6 @@
-"""The base class of translation models, with the loss and decoding. A subclass defines the encoder and the decoder.
+"""The base class of translation models, with loss and decoding. Subclasses define the encoder and the decoder.
 
-Shapes: B batch, T target length, S source length, D width of an embedding, V vocabulary.
+Shapes: B batch, T target length, S source length, D embedding width, V vocabulary.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ..text.tokenizer import BOS, PAD
 
 
 class Configuration:
-    """The hyperparameters that all translators have, and dropouts, which are probabilities. Subclasses are dataclasses,
-    and raise ValueError for invalid values."""
+    """The hyperparameters that all translators have, and dropouts, which are probabilities. Subclasses are dataclasses
+    that raise ValueError for invalid values."""
 
-    vocabulary: int  # V, the size of the joint vocabulary, or of the target's
-    source_vocabulary: int | None  # the size of the source's vocabulary; None if the languages share one
+    vocabulary: int  # V, the size of the joint vocabulary or the target vocabulary
+    source_vocabulary: int | None  # the size of the source vocabulary; None if the languages share one
     d_model: int  # D
-    positions: int  # the tokens of the longest sentence
+    positions: int  # the number of tokens in the longest sentence
 
     def as_dict(self) -> dict[str, Any]:
         """The arguments by name, for a checkpoint."""
@@ -39,8 +39,8 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Memory:
-    """The output of an encoder for the decoder, by sentence: ``keys``, which are compared with the decoder's states,
-    ``values``, which the decoder averages, (B, S, ·) each; and the initial states of a recurrent decoder (B, L, H)."""
+    """The encoder output for the decoder, by sentence: ``keys``, which are compared with the decoder states, and
+    ``values``, which the decoder averages, (B, S, ·) each, and the initial states of a recurrent decoder (B, L, H)."""
 
     keys: Tensor
     values: Tensor
@@ -52,8 +52,8 @@ class Memory:
 
 
 class Plain:
-    """The reference: at each step the decoder runs over all tokens so far, from ``start`` (B, 1) on. ``memory`` are the
-    encoded sentences, indexed by sentence; ``mask`` is True at their tokens (B, 1, 1, S)."""
+    """The reference: at each step the decoder runs over all tokens so far, from ``start`` (B, 1) on. ``memory`` has the
+    encoded sentences, indexed by sentence; ``mask`` (B, 1, 1, S) is True at their tokens."""
 
     def __init__(self, model: TranslationModel, start: Tensor, memory: Any, mask: Tensor) -> None:
         self.model, self.start = model, start
@@ -69,8 +69,8 @@ class Plain:
 
 
 class TranslationModel(nn.Module):
-    """From source and target tokens to the next target token. The target's embedding and the last linear layer share
-    one matrix (Press and Wolf 2017, arXiv 1608.05859); a separate source vocabulary has a separate embedding.
+    """Predicts the next target token from source and target tokens. The target embedding and the last linear layer
+    share one matrix (Press and Wolf 2017, arXiv 1608.05859); a separate source vocabulary has a separate embedding.
     ``config`` is a ``Configuration``."""
 
     CACHED: type[Any] = Plain  # the decoder with a cache
@@ -94,7 +94,7 @@ class TranslationModel(nn.Module):
             raise ValueError(f"a sentence of {length} tokens is longer than the model's {most} positions")
 
     def encode(self, source: Tensor) -> tuple[Any, Tensor]:
-        """Source tokens (B, S) -> memory, which ``decode`` reads, and its mask (B, 1, 1, S), True at tokens."""
+        """Source tokens (B, S) -> memory for ``decode``, and its mask (B, 1, 1, S), True at tokens."""
         raise NotImplementedError
 
     def decode(self, target: Tensor, memory: Any, mask: Tensor) -> Tensor:
@@ -107,8 +107,8 @@ class TranslationModel(nn.Module):
     @mg.no_grad()
     def begin(self, source: Tensor, cached: bool = True) -> Decoder:
         """A decoder for ``generation.beam_search``, at the beginning of each sentence's translation, from source tokens
-        (B, S). It records no gradients. In training mode it caches nothing: each step draws new dropout masks for all
-        tokens."""
+        (B, S). It does not record gradients. In training mode nothing is cached, as each step draws new dropout masks
+        for all tokens."""
         kind = self.CACHED if cached and not self.training else Plain
         return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
 
@@ -117,9 +117,9 @@ class TranslationModel(nn.Module):
         return F.linear(self.decode(target, *self.encode(source)), self.embedding.weight)
 
     def loss(self, source: Tensor, target: Tensor, label_smoothing: float = 0.0, r_drop: float = 0.0) -> Tensor:
-        """The mean cross-entropy of the tokens after BOS, each predicted from the tokens before it; a scalar. Source
-        tokens are (B, S), target tokens from BOS on (B, T). ``r_drop`` above 0 is the α of ``r_drop_loss``, which needs
-        two passes of the batch."""
+        """The mean cross-entropy, a scalar, of the tokens after BOS, each predicted from the tokens before it. Source
+        tokens are (B, S), and target tokens from BOS on (B, T). ``r_drop`` above 0 is the α of ``r_drop_loss``, which
+        needs two passes over the batch."""
         read, following = target[:, :-1], target[:, 1:]
         if r_drop:
             states = self.decode(mg.cat((read, read)), *self.encode(mg.cat((source, source))))
@@ -130,7 +130,7 @@ class TranslationModel(nn.Module):
         )
 
     def greedy(self, source: Tensor, max_new_tokens: Limits = 100, cached: bool = True) -> Tensor:
-        """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS. The limit on tokens is at
+        """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS. The token limit is at
         most the model's longest sentence."""
         most = self.config.positions - 1
         limit = min(max_new_tokens, most) if isinstance(max_new_tokens, int) else [min(n, most) for n in max_new_tokens]
@@ -146,9 +146,9 @@ def r_drop_loss(
 
         mean of ½ (CE(P₁) + CE(P₂)) + α/4 · (KL(P₁‖P₂) + KL(P₂‖P₁))
 
-    over the tokens of the target (B, T) that are not ``ignore_index``. P₁ and P₂ are softmax(states · weightᵀ) of the
-    two passes: states of a batch that contains each of B sentences twice (2B, T, D), the weight of the last linear
-    layer (V, D). Without tokens the mean is NaN, and the gradients are zero. Raises ValueError if α is negative.
+    over the target tokens (B, T) that are not ``ignore_index``. P₁ and P₂ are softmax(states · weightᵀ) for the two
+    passes: states (2B, T, D) of a batch that contains each of B sentences twice, and the weight (V, D) of the last
+    linear layer. Without tokens the mean is NaN, and the gradients are zero. Raises ValueError if α is negative.
     """
     if not alpha >= 0:
         raise ValueError(f"R-Drop's alpha must be 0 or more, not {alpha}")
@@ -163,7 +163,7 @@ def r_drop_loss(
 
 
 def pad(sentences: list[list[int]], device: Any = None) -> Tensor:
-    """Lists of tokens as a tensor (B, T), T at least 1, the shorter ones padded with PAD."""
+    """Lists of tokens as a tensor (B, T), T at least 1, with shorter lists padded with PAD."""
     length = max(map(len, sentences), default=0) or 1
     rows = [s + [PAD] * (length - len(s)) for s in sentences]
     return mg.tensor(rows, dtype=mg.int64, device=device).reshape(len(sentences), length)

@@ -67,10 +67,10 @@ class Pair(NamedTuple):
 
 
 def load(split: str = "train", size: int | None = None) -> list[Pair]:
-    """The first ``size`` pairs of a split, or all: "train" has 14,500, "validation" and "test" 1,000 each. No two pairs
-    have the same source, and some combinations of words occur only in validation and test: no training sentence
-    contains "I love you", although the words occur. English "you" becomes "tu", and first persons are masculine. Raises
-    ValueError for an unknown split, or a size below 0 or above the split's."""
+    """The first ``size`` pairs of a split, or all pairs: "train" has 14,500, "validation" and "test" 1,000 each. No two
+    pairs have the same source, and some word combinations occur only in validation and test: no training sentence
+    contains "I love you", although its words occur. English "you" becomes "tu", and first persons are masculine. Raises
+    ValueError for an unknown split, or a size below 0 or larger than the split."""
     if split not in SPLITS:
         raise ValueError(f"load: unknown split {split!r}; choose from {', '.join(SPLITS)}")
     pairs = _corpus()[split]
@@ -81,7 +81,7 @@ def load(split: str = "train", size: int | None = None) -> list[Pair]:
 
 @cache
 def _corpus() -> dict[str, list[Pair]]:
-    """All pairs by split. The file is sorted, which makes it small; a checksum shuffles the pairs here."""
+    """All pairs by split. The file is sorted, which makes it small; the pairs are shuffled here by a checksum."""
     splits: dict[str, list[Pair]] = {split: [] for split in SPLITS}
     for line in sorted(gzip.decompress(CORPUS.read_bytes()).splitlines(), key=zlib.crc32):
         split, source, target = line.decode().split("\t")
@@ -90,7 +90,7 @@ def _corpus() -> dict[str, list[Pair]]:
 
 
 def _clean(text: str) -> str:
-    """`text` composed (NFC), with straight apostrophes and English contractions written out."""
+    """Compose `text` (NFC), with straight apostrophes and English contractions written out."""
     if not text.isascii() or "`" in text:
         text = unicodedata.normalize("NFC", text).translate(_APOSTROPHES)
     if "'" in text:
@@ -100,9 +100,9 @@ def _clean(text: str) -> str:
 
 
 def normalize(text: str) -> str:
-    """Normalise English that a user typed to the style of the corpus: regular spaces and apostrophes, contractions
+    """Normalise English text that a user typed to the style of the corpus: regular spaces and apostrophes, contractions
     written out, capitals for names, days, "I" and the first letter, and a full stop at the end, or a question mark if
-    the sentence begins like a question. Text without a letter or digit is only stripped; sentences of the corpus do not
+    the sentence begins like a question. Text without a letter or digit is only stripped; corpus sentences do not
     change."""
     text = _CAN_NOT.sub("cannot", " ".join(_clean(text).split()))
     if not any(character.isalnum() for character in text):
@@ -114,8 +114,8 @@ def normalize(text: str) -> str:
 
 def tokenize(text: str) -> list[str]:
     """Split English or Italian into words, with punctuation, l' and 's as separate tokens. The first word of a sentence
-    is lower-cased, except names, days and "I", which are capitalised everywhere. Any text is accepted; an empty text
-    has no tokens."""
+    is lower-cased, except names, days and "I", which are capitalised everywhere. Any text is accepted; empty text has
+    no tokens."""
     words: list[str] = _TOKEN.findall(_clean(text))
     tokens: list[str] = []
     begins = True
@@ -133,7 +133,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def detokenize(tokens: list[str]) -> str:
-    """The text of `tokens`: spaces where they belong, capitals at the start of sentences."""
+    """Join `tokens` into text, with spaces where they belong and capitals at the start of sentences."""
     text = ""
     start = True
     for token in several(tokens):
@@ -146,5 +146,5 @@ def detokenize(tokens: list[str]) -> str:
     return text
 
 
-# For ``WordTokenizer``; registered in the library's schemes, so that a run's tokenizer can be saved and loaded.
+# For ``WordTokenizer``. Registered in the library's schemes, so that a run's tokenizer can be saved and loaded.
 SCHEME = SCHEMES["english_italian"] = Scheme(tokenize, detokenize, normalize)

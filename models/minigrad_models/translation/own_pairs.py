@@ -1,5 +1,5 @@
-"""A user's own pairs: settings that suit their number and content; an overview of them before training; and examples
-of sentences, which are stored in the model's file and shown before a user types."""
+"""A user's own pairs: settings that suit their number and content, an overview of the pairs before training, and
+example sentences, which are stored in the model file and shown before a user types."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ..text import Pairs, SubwordTokenizer, TokenizerPair
 from . import translation_data as data
 from .translation_settings import Settings, preset
 
-RECIPE = "multi30k"  # the settings for at least as many pairs as that corpus has
+RECIPE = "multi30k"  # the settings for at least as many pairs as in that corpus
 PAIRS = 29_000
 SMALL = 20_000  # pairs: below this number, the sizes follow the corpus
 LEAST = 400  # updates
-OFTEN = 5  # the least occurrences of a subword
-LARGEST = 200_000  # the most pairs of a corpus to analyse
-FEW, A_LANGUAGE = 100, 5000  # pairs: below the first, none is held out; below the second, they teach little language
+OFTEN = 5  # the minimum occurrences of a subword
+LARGEST = 200_000  # the most pairs in a corpus to analyse
+FEW, A_LANGUAGE = 100, 5000  # pairs: below FEW, none are held out; below A_LANGUAGE, they teach little language
 SENTENCES, LONGEST = 6, 80  # characters
 WORDS, LONGEST_WORD = 1000, 40
-READ = 20_000  # training sentences to take words from
+READ = 20_000  # training sentences from which to take words
 _WORD = re.compile(r"\w+(?:[-'’.,]\w+)*")
 
 
 def suited(values: dict[str, Any]) -> Settings:
-    """The settings for the pairs of ``values["data"]``; the other values take precedence."""
+    """The settings for the pairs in ``values["data"]``. The other values take precedence."""
     start = preset(RECIPE).changed({"split_digits": True, **values})
     train = data.read(start.data)["train"]
     changes, s = sizes(len(train.source), values), start.data
@@ -43,8 +43,8 @@ def suited(values: dict[str, Any]) -> Settings:
 
 
 def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
-    """The updates and the model for a number of pairs. The recipe's 10,000 updates are fifty epochs of 29,000 pairs.
-    Fewer pairs get more epochs, and a smaller model: the number of updates grows as that of pairs to the power 0.8."""
+    """The updates and model for a number of pairs. The recipe's 10,000 updates are fifty epochs of 29,000 pairs. Fewer
+    pairs get more epochs and a smaller model: the updates grow as the number of pairs to the power 0.8."""
     changes: dict[str, Any] = {}
     steps = 100 * round(preset(RECIPE).training.steps / 100 * (min(pairs, PAIRS) / PAIRS) ** 0.8)
     steps = values.get("steps", max(LEAST, steps))
@@ -52,14 +52,14 @@ def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
         changes |= {"layers": 2 if pairs < 2000 else 3, "schedule": "cosine", "mbr": 0.0, "early_stopping": False}
         changes["metric"] = "loss"  # BLEU is near zero for texts of fewer than four words
     if steps == 1:
-        changes["schedule"] = "inverse_sqrt"  # the others need an update after the warm-up
+        changes["schedule"] = "inverse_sqrt"  # other schedules need an update after the warm-up
     every = max(1, steps // 10)
     warm_up = min(every, 1000)
     return changes | {"steps": steps, "warm_up": warm_up, "evaluate_every": every, "snapshot_every": max(1, every // 4)}
 
 
 def overview(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
-    """Lines of text that describe the pairs by split."""
+    """Lines of text describing the pairs by split."""
     train = pairs["train"]
     held_out: dict[str, int] = {split: len(pairs[split].source) for split in ("validation", "test") if split in pairs}
     count, uses = len(train.source), {"validation": "for validation", "test": "for the test at the end"}
@@ -119,8 +119,8 @@ def words_of(text: str) -> list[str]:
 
 
 class Examples(TypedDict):
-    """Source sentences that the model was not trained on (if some are held out), to show first; and the words of its
-    training data, the most frequent first."""
+    """Source sentences to show first, which the model was not trained on (if any are held out), and the words in its
+    training data, most frequent first."""
 
     sentences: list[str]
     words: list[str]
@@ -135,7 +135,7 @@ def examples_of(pairs: dict[str, Pairs]) -> Examples:
 
 
 def limited(examples: Examples) -> Examples:
-    """Some of the examples: short ones, each once, the longest first, which show the most."""
+    """A selection of short examples, each once, longest first, as these show the most."""
     short = list(dict.fromkeys(text for text in examples["sentences"] if 0 < len(text) <= LONGEST))
     sentences = sorted(short[:SENTENCES], key=len, reverse=True)
     words = [word for word in examples["words"] if len(word) <= LONGEST_WORD]

@@ -1,15 +1,15 @@
-"""Recurrent translation models from before the transformer, without and with attention.
+"""Recurrent translation models from before the transformer, with and without attention.
 
 Read them alongside Cho et al. 2014 (arXiv 1406.1078), Sutskever et al. 2014 (arXiv 1409.3215), Bahdanau et al. 2015
 (arXiv 1409.0473) and Luong et al. 2015 (arXiv 1508.04025). An encoder reads the source in both directions; a decoder
 generates the target token by token, from its state s, the previous token, and a context c:
 
-- "none": the encoder's last state, the same at every step (Cho et al., section 2.2), which must keep the whole source.
+- "none": the encoder's last state at every step (Cho et al., section 2.2), which must represent the whole source.
 - "additive": the mean of all encoder states, weighted by their match with the previous state (Bahdanau et al., 3.1).
-- "multiplicative": the same, weighted by a product with the new state (Luong et al., section 3.1, "general").
+- "multiplicative": this mean, weighted by a product with the new state (Luong et al., section 3.1, "general").
 
-Shapes: B batch, T target length, S source length, D width of an embedding, H width of a state, L layers, V vocabulary.
-A mask is True at tokens and False at padding.
+Shapes: B batch, T target length, S source length, D embedding width, H state width, L layers, V vocabulary. Masks are
+True at tokens and False at padding.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ States = tuple[Tensor, ...]  # (L, B, H) each: one, or two for an LSTM
 @dataclass
 class Config(Configuration):
     """The hyperparameters of a recurrent translator; see ``Configuration``. Raises ValueError for an unknown cell or
-    attention, or a dropout that is not a probability."""
+    attention, or for a dropout that is not a probability."""
 
     vocabulary: int
     cell: str = "gru"  # or "rnn", "lstm"
     attention: str = "additive"  # or "none", "multiplicative"
     d_model: int = 256  # D, the width of the embeddings
-    hidden: int = 256  # H, the width of the decoder's state, and of the encoder's in each direction
+    hidden: int = 256  # H, the width of the decoder state, and of the encoder state in each direction
     layers: int = 1  # L, of the encoder, and of the decoder
-    dropout: float = 0.1  # on embeddings, and on the last layer's input
+    dropout: float = 0.1  # on embeddings and on the last layer's input
     positions: int = 1024
     source_vocabulary: int | None = None
 
@@ -53,7 +53,7 @@ class Config(Configuration):
         self.check_dropouts()
 
     def network(self, width: int, **options: Any) -> Any:
-        """The recurrent layers of an encoder or a decoder, for inputs of a given width."""
+        """The recurrent layers of an encoder or decoder, for inputs of a given width."""
         dropout = self.dropout if self.layers > 1 else 0.0
         return CELLS[self.cell](width, self.hidden, self.layers, dropout=dropout, batch_first=True, **options)
 
@@ -93,7 +93,7 @@ class Encoder(nn.Module):
         self.network = config.network(config.d_model, bidirectional=True)
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, States]:
-        """(B, S, D) -> the tokens' states (B, S, 2H), and the last ones of both directions, (B, 2H) each."""
+        """(B, S, D) -> the states of the tokens (B, S, 2H), and the last states of both directions, (B, 2H) each."""
         packed = pack_padded_sequence(x, mask.sum(-1).cpu(), batch_first=True, enforce_sorted=False)
         out, last = self.network(packed)
         states, _ = pad_packed_sequence(out, batch_first=True, total_length=x.shape[1])
@@ -102,7 +102,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """s_t from s_(t-1), the previous token and the context; then the state that predicts the next token."""
+    """Computes s_t from s_(t-1), the previous token and the context, then the state that predicts the next token."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ class Decoder(nn.Module):
 
     def remember(self, states: Tensor, ends: States) -> Memory:
         """The memory of an encoded source: states (B, S, 2H) and last states (B, 2H). Without attention, keys and
-        values are only the last state, (B, 1, 2H)."""
+        values consist only of the last state, (B, 1, 2H)."""
         first = [layer(end).tanh() for layer, end in zip(self.start, ends, strict=True)]
         start = tuple(s.reshape(-1, self.layers, self.hidden) for s in first)
         if self.scores is None:
@@ -135,7 +135,7 @@ class Decoder(nn.Module):
         elif self.later:
             s, last = self.run(y, memory.start)
             context = self.look(s, memory, mask)
-        else:  # alternate attention and a step of the network: each context needs the previous state
+        else:  # alternate attention and network steps, as each context needs the previous state
             outs, contexts, last = [], [], memory.start
             for t in range(y.shape[1]):
                 contexts.append(self.look(last[0][:, -1:], memory, mask))
@@ -151,13 +151,13 @@ class Decoder(nn.Module):
         return out, tuple(s.transpose(0, 1) for s in (last if isinstance(last, tuple) else (last,)))
 
     def look(self, s: Tensor, memory: Memory, mask: Tensor) -> Tensor:
-        """States (B, T, H) -> contexts (B, T, 2H): means of the source tokens' states."""
+        """States (B, T, H) -> contexts (B, T, 2H): means of the source token states."""
         assert self.scores is not None
         return self.scores(s, memory.keys).masked_fill(~mask[:, 0], -math.inf).softmax(-1) @ memory.values
 
 
 class Stepwise(Plain):
-    """Decoding from the last state: each call of ``next_logits`` must add one token. N rows: B sentences, W beams."""
+    """Decoding from the last state. Each call of ``next_logits`` must add one token. N rows: B sentences, W beams."""
 
     def __init__(self, model: Seq2Seq, start: Tensor, memory: Memory, mask: Tensor) -> None:
         super().__init__(model, start, memory, mask)
@@ -181,7 +181,7 @@ class Stepwise(Plain):
 
 
 class Seq2Seq(TranslationModel):
-    """Recurrent encoder and decoder, with the configured attention."""
+    """A recurrent encoder and decoder with the configured attention."""
 
     CACHED = Stepwise
 
@@ -207,7 +207,7 @@ class Seq2Seq(TranslationModel):
 
 def initialise(module: nn.Module) -> None:
     """Orthogonal recurrent weights, which preserve the norm of a state (Bahdanau et al., appendix B.1; Saxe et al.
-    2014), Xavier for all others, and an LSTM that forgets nothing at first (Jozefowicz et al. 2015)."""
+    2014), Xavier weights elsewhere, and an LSTM that initially forgets nothing (Jozefowicz et al. 2015)."""
     if isinstance(module, nn.RNNBase):
         for name, parameter in module.named_parameters():
             if name.startswith("weight_hh"):

@@ -1,4 +1,4 @@
-"""Trains a translator: model, data, optimiser and loop, and the report at the end."""
+"""Trains a translator: the model, data, optimiser and loop, and the report at the end."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from .translation_settings import Settings
 from .translator import PROGRAM, Translator, configuration
 
 MOST_VALIDATED = 2000  # pairs to translate at each evaluation
-FEW = 200  # sentences: with fewer, the report has a confidence interval
-LONGEST_EXAMPLE = 80  # characters of the sentence in the printed command
+FEW = 200  # sentences; with fewer, the report has a confidence interval
+LONGEST_EXAMPLE = 80  # characters in the sentence of the printed command
 
 
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
@@ -35,7 +35,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     tokenizers, config = PROGRAM.started(folder, config, fresh, restore)
     if is_finished(PROGRAM, settings, folder, fresh):
         return 0
-    bleu_metric(settings.bleu_tokenizer)  # the report at the end needs it
+    bleu_metric(settings.bleu_tokenizer)  # needed by the report at the end
     if settings.training.device == "cpu":
         store.prepare()  # compiles some kernels while the vocabulary is learned
     first = Translator.load(settings.model.start) if settings.model.start and tokenizers is None else None
@@ -67,7 +67,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
 def make_trainer(
     translator: Translator, pairs: dict[str, Pairs], encoded: EncodedPairs, config: dict[str, Any], folder: Path
 ) -> Trainer:
-    """The training loop and its parts."""
+    """Build the training loop and its parts."""
     s = translator.settings.training
     evaluate = Evaluation(translator, pairs["validation"]) if "validation" in pairs else None
 
@@ -81,7 +81,7 @@ def make_trainer(
 
 
 class Evaluation:
-    """BLEU of greedy translations of the validation set, the share of exact ones, and the loss per token."""
+    """The BLEU score and share of exact matches of greedy validation translations, and the loss per token."""
 
     def __init__(self, translator: Translator, pairs: Pairs) -> None:
         self.tokenizers, self.settings = tokenizers, settings = translator.tokenizers, translator.settings
@@ -90,8 +90,8 @@ class Evaluation:
         self.batches = PairBatches(encoded, settings.training, shuffle=False)
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
-        """Metrics by name: "bleu" and "exact" (right to the letter) from 0 to 100; "loss", the mean cross-entropy of
-        the target's tokens in nats, without label smoothing."""
+        """Metrics by name: "bleu" and "exact" (correct to the letter) from 0 to 100, and "loss", the mean cross-entropy
+        of the target tokens in nats, without label smoothing."""
         source, target = self.pairs.source, self.pairs.target
         texts = [t.text for t in Translator(model, self.tokenizers, self.settings).translate(source, beam=1)]
         right = sum(text == reference for text, reference in zip(texts, target, strict=True))
@@ -104,7 +104,7 @@ class Evaluation:
 
 
 def report_of(translator: Translator, pairs: Pairs, path: Path) -> str:
-    """The scores of the translations of a split, with samples for the test set; writes all of them to ``path``."""
+    """The scores of the translations of a split, with samples for the test set. All are written to ``path``."""
     split, settings = path.stem, translator.settings
     with bar(len(pairs.source), f"translating {split}", " sentences") as progress:
         translations = translator.translate(pairs.source, progress=progress.update)

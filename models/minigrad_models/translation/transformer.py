@@ -1,7 +1,7 @@
 """The transformer of "Attention Is All You Need" (Vaswani et al. 2017, arXiv 1706.03762).
 
-Read it alongside the paper: each class names its section; the layers are in ``layers``. Shapes: B batch, T target
-length, S source length, D model width (d_model), H heads, V vocabulary. A mask is True at tokens and False at padding.
+Read it alongside the paper: each class names its section. The layers are in ``layers``. Shapes: B batch, T target
+length, S source length, D model width (d_model), H heads, V vocabulary. Masks are True at tokens, False at padding.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ POSITION_ENCODINGS = ("sinusoidal", "rotary")
 
 @dataclass
 class Config(Configuration):
-    """The hyperparameters of a transformer; the defaults describe the paper's base model (table 3). See
+    """The hyperparameters of a transformer. The defaults describe the paper's base model (table 3). See
     ``Configuration``. Raises ValueError if D is odd or not a multiple of H, a dropout is not a probability, the
     position encoding is unknown, or D/H is odd with rotary positions."""
 
-    activation, epsilon = "relu", 1e-5  # section 3.3; PyTorch's default, since the paper states none
+    activation, epsilon = "relu", 1e-5  # section 3.3; PyTorch's default, as the paper states none
 
     vocabulary: int
-    d_model: int = 512  # D, the width of every layer's input and output
-    heads: int = 8  # H, attention heads
+    d_model: int = 512  # D, the input and output width of every layer
+    heads: int = 8  # H, the number of attention heads
     layers: int = 6  # of the encoder, and of the decoder
     d_ff: int = 2048  # the width inside the feed-forward networks
     dropout: float = 0.1  # on a sub-layer's output
     positions: int = 1024
-    norm_first: bool = False  # normalise before each sub-layer (Xiong et al. 2020, arXiv 2002.04745), not after it
+    norm_first: bool = False  # normalise before, not after, each sub-layer (Xiong et al. 2020, arXiv 2002.04745)
     source_vocabulary: int | None = None
     attention_dropout: float = 0.0  # on attention weights
     activation_dropout: float = 0.0  # on the output of the ReLU
     embedding_dropout: float | None = None  # on the sums of embeddings and positions; None: as ``dropout``
-    position_encoding: str = "sinusoidal"  # or "rotary", of queries and keys (Su et al. 2021, arXiv 2104.09864)
+    position_encoding: str = "sinusoidal"  # or "rotary", for queries and keys (Su et al. 2021, arXiv 2104.09864)
 
     def __post_init__(self) -> None:
         if self.d_model % self.heads or self.d_model % 2:
@@ -56,7 +56,7 @@ class Config(Configuration):
 
 
 class Cached:
-    """Decoding with the keys and values of the tokens so far (see ``generation.continuation``): each call of
+    """Decoding with cached keys and values of the tokens so far (see ``generation.continuation``). Each call of
     ``next_logits`` must add one token. N rows are B sentences times W beams (1 without beam search)."""
 
     @mg.no_grad()
@@ -86,7 +86,7 @@ class Cached:
 
 
 class CachedLayer:
-    """A decoder layer with a cache of keys and values; the W beams of a sentence share the source's (B, H, S, D/H)."""
+    """A decoder layer with cached keys and values. A sentence's W beams share those of the source (B, H, S, D/H)."""
 
     def __init__(self, layer: DecoderLayer, memory: Tensor, mask: Array | None) -> None:
         cross = layer.cross_attention
@@ -118,8 +118,8 @@ class CachedLayer:
 
 
 class Transformer(TranslationModel):
-    """All of figure 1: from source and target tokens to the next target token. Both embeddings and the last linear
-    layer share one matrix (section 3.4); a separate source vocabulary has a separate embedding."""
+    """All of figure 1: predicts the next target token from source and target tokens. Both embeddings and the last
+    linear layer share a matrix (section 3.4); a separate source vocabulary has a separate embedding."""
 
     CACHED = Cached
 
@@ -138,8 +138,8 @@ class Transformer(TranslationModel):
         self.apply(initialise)
 
     def embed(self, tokens: Tensor, start: int = 0, source: bool = False) -> Tensor:
-        """Sections 3.4 and 3.5: embeddings times √D, plus positions from ``start`` on unless these are rotary, (B, T)
-        -> (B, T, D). Raises ValueError if the sentence is longer than the model's positions."""
+        """Sections 3.4 and 3.5: embeddings times √D, plus positions from ``start`` on unless they are rotary, (B, T) ->
+        (B, T, D). Raises ValueError if the sentence is longer than the model's positions."""
         end = start + tokens.shape[1]
         self.check_length(end)
         x = self.vectors(tokens, source) * math.sqrt(self.config.d_model)
@@ -177,7 +177,7 @@ def initialise(module: nn.Module) -> None:
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         nn.init.zeros_(module.bias)
-    elif isinstance(module, MultiHeadAttention):  # ``apply`` visits it after its children
+    elif isinstance(module, MultiHeadAttention):  # ``apply`` visits modules after their children
         for projection in (module.query, module.key, module.value):
             nn.init.xavier_uniform_(projection.weight, gain=math.sqrt(0.5))
     elif isinstance(module, nn.Embedding):

@@ -1,4 +1,4 @@
-"""The commands translate (sentences from arguments, a file, or a pipe) and evaluate."""
+"""The ``translate`` command (for sentences from arguments, a file, or a pipe) and the ``evaluate`` command."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from . import translation_data as data
 from .translation_settings import languages
 from .translator import Translation, Translator
 
-LINES = 1000  # of a file, to translate at a time
+LINES = 1000  # of a file to translate at a time
 AT_ONCE = 1 << 16  # bytes of a pipe
-LONGEST_LINE = 1_000_000  # bytes; it takes a few seconds to notice that a model cannot translate that much
+LONGEST_LINE = 1_000_000  # bytes; it takes a few seconds to notice that this is too long to translate
 TOO_LONG = f"line {{:,}} has more than {LONGEST_LINE:,} bytes: give one sentence per line"
-NOTES = 10  # the most to print for a text
+NOTES = 10  # the most to print for some text
 
 
 def translate(options: argparse.Namespace) -> int:
@@ -44,7 +44,7 @@ def translate(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Reject options without effect before reading or writing anything."""
+    """Reject options that have no effect, before reading or writing anything."""
     sampling = options.sample is not None
     searching = (options.beam, options.length_penalty, options.mbr)
     if sampling and (any(value is not None for value in searching) or options.n_best > 1):
@@ -66,7 +66,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _text(translator: Translator, options: argparse.Namespace, chunks: Iterable[list[str]], out: TextIO) -> None:
-    """Translate line by line; notes are printed after the last line, on stderr."""
+    """Translate line by line. Notes are printed on stderr after the last line."""
     notes: list[str] = []
     before = 0
     for lines in chunks:
@@ -125,7 +125,7 @@ def _formatted(translation: Translation, n_best: int) -> str:
 
 
 def _stdin() -> Iterator[list[str]]:
-    """The lines of stdin as soon as they arrive: a program may write one line and wait for its translation."""
+    """The lines of stdin as soon as they arrive, as a program may write a line and wait for its translation."""
     if sys.stdin.isatty():
         _tell("one sentence per line; end with Ctrl-D")
     rest, count = b"", 0
@@ -142,14 +142,14 @@ def _stdin() -> Iterator[list[str]]:
 
 
 def _tell(text: str) -> None:
-    """Print a line to stderr if possible: a closed stderr must not end a translation."""
+    """Print a line to stderr if possible, as a closed stderr must not end a translation."""
     with suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def _output(path: Path | None) -> Iterator[TextIO]:
-    """The output. A file is replaced once all translations are written; after an error it is unchanged."""
+    """The output. A file is replaced once all translations are written, and stays unchanged after an error."""
     if path is None:
         yield sys.stdout
     elif path.exists() and not path.is_file():  # a pipe, a terminal
@@ -177,7 +177,7 @@ def evaluate(options: argparse.Namespace) -> int:
     tokenizer = options.bleu_tokenizer or translator.settings.training.bleu_tokenizer
     if tokenizer == "auto":
         tokenizer = tokenizer_for(language)
-    bleu_metric(tokenizer)  # fail before translating for minutes
+    bleu_metric(tokenizer)  # fails before translating for minutes
     options.n_best, options.sample, options.top_k, options.top_p = 1, None, None, None
     start = time.perf_counter()
     with bar(len(pairs.source), "translating", " sentences") as progress:

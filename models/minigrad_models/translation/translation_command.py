@@ -63,11 +63,11 @@ def _serve(p: argparse.ArgumentParser) -> None:
 
 
 def settings_of(options: argparse.Namespace, program: Any = None) -> Settings:
-    """The settings from options, and a preset, a file, or the training that the program resumes."""
+    """The settings from options and a preset, a file, or the training that the program resumes."""
     values = common.values_of(options, Settings)
     if "data" in values and options.config is None:
         values = {**languages(values["data"]), **values}
-    from .own_pairs import RECIPE, suited  # here, because ``--help`` does not need it
+    from .own_pairs import RECIPE, suited  # here, as ``--help`` does not need it
 
     more: dict[str, Any] = {"default": "toy", "folder": run_folder, "sizes": later("translation.translator.sizes")}
     more |= {"default": RECIPE, "suited": suited} if "data" in values else {}
@@ -75,7 +75,7 @@ def settings_of(options: argparse.Namespace, program: Any = None) -> Settings:
 
 
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
-    """The folder of a run: --run, or a folder named after the preset and the languages."""
+    """The folder of a run: ``--run``, or a folder named after the preset and the languages."""
     data = settings.data.data
     if options.run is None and not data and options.preset in (None, DEFAULT_RUN.name):
         return DEFAULT_RUN

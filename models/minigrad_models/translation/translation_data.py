@@ -21,7 +21,7 @@ from . import english_italian
 from .transformer import pad
 from .translation_settings import DataSettings, Settings, TrainingSettings
 
-CANDIDATES = 8  # random pairs for each held-out pair of a split
+CANDIDATES = 8  # random pairs for each held-out pair in a split
 
 
 class Batch(NamedTuple):
@@ -52,7 +52,7 @@ def read(settings: DataSettings) -> dict[str, Pairs]:
 
 
 def read_shipped(train: int | None = None) -> dict[str, Pairs]:
-    """The corpus that ships with minigrad, by split; ``train`` limits the training pairs (None: all)."""
+    """The corpus that ships with minigrad, by split. ``train`` limits the training pairs (None: all)."""
     splits = {}
     for split in ("train", "validation", "test"):
         pairs = english_italian.load(split, train if split == "train" else None)
@@ -61,10 +61,10 @@ def read_shipped(train: int | None = None) -> dict[str, Pairs]:
 
 
 def hold_out(pairs: Pairs, most: int) -> dict[str, Pairs]:
-    """Split off random pairs, always the same ones, for validation and as many for the test: ``most`` of each, at most
-    a twentieth of all; none from fewer than a hundred pairs. The training data has no held-out source: if one occurs
-    more than once, all its pairs are removed. Therefore sentences that occur once are taken first, and the most
-    frequent ones remain for training."""
+    """Split off random pairs, the same in every run, for validation and testing: ``most`` for each, but at most a
+    twentieth of all pairs, and none from fewer than a hundred pairs. The training data has no held-out source: if one
+    occurs more than once, all its pairs are removed. Sentences that occur once are therefore held out first, and the
+    most frequent sentences remain for training."""
     count = min(most, len(pairs.source) // 20) if len(pairs.source) >= 100 else 0
     if not count:
         return {"train": pairs}
@@ -77,7 +77,7 @@ def hold_out(pairs: Pairs, most: int) -> dict[str, Pairs]:
     new = {pairs.source[i] for i in selected}
     rest, middle = [i for i, source in enumerate(pairs.source) if source not in new], len(selected) // 2
     if not rest or not middle:
-        return {"train": pairs}  # the same sentence everywhere
+        return {"train": pairs}  # all sentences are the same
 
     def part(numbers: list[int], skipped: int = 0) -> Pairs:
         return Pairs([pairs.source[i] for i in numbers], [pairs.target[i] for i in numbers], skipped)
@@ -105,7 +105,7 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
 
 
 def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings) -> EncodedPairs:
-    """The training pairs as ids. Prints how many are left out because they are too long."""
+    """The training pairs as ids. Prints how many pairs are left out because they are too long."""
     longest = min(settings.data.longest, settings.model.positions)
     encoded = EncodedPairs(pairs, tokenizers, longest=longest)
     if pairs.skipped:
@@ -116,7 +116,7 @@ def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings) -> Encod
 
 
 class PairBatches:
-    """Batches of sentence pairs, epoch by epoch; a batch depends only on the settings and its number."""
+    """Batches of sentence pairs, epoch by epoch. A batch depends only on the settings and its number."""
 
     def __init__(self, encoded: EncodedPairs, settings: TrainingSettings, shuffle: bool = True) -> None:
         self.encoded, self.device = encoded, settings.device

@@ -1,5 +1,5 @@
-"""The settings of a training run in four sections. Command-line options override a preset or a ``--config``
-file, and these override the defaults. The files in ``presets/`` contain every setting.
+"""The settings of a training run, in four sections. Command-line options override a preset or a ``--config`` file,
+which override the defaults. The files in ``presets/`` contain every setting.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ MODELS = (
     *(cell + kind for cell in ("rnn", "lstm", "gru") for kind in ("", "-attention", "-multiplicative")),
 )
 PRESETS = Path(__file__).parent / "presets"
-MOST_TOKENS = 1_000_000  # as in ``check_vocabulary`` of minigrad_models.text.subwords, which this file does not import
+MOST_TOKENS = 1_000_000  # as in ``check_vocabulary`` in minigrad_models.text.subwords, which is not imported here
 
 
 @dataclass(frozen=True)
 class DataSettings:
-    """The sentence pairs, and their tokenizers."""
+    """The sentence pairs and their tokenizers."""
 
     data: tuple[str, ...] = setting((), "a folder, a .tsv table or two files; empty: the bundled corpus")
     source: str = setting("en", "last part of the source files' names in a folder")
@@ -40,7 +40,7 @@ class DataSettings:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """The model and its sizes. Only the transformer has heads, d_ff and the later fields; only others have hidden."""
+    """The model and its sizes. Only transformers have heads, d_ff and the later fields; only others have hidden."""
 
     model: str = setting("transformer", "the architecture: the transformer, or a predecessor", MODELS)
     start: str = setting("", "start from the weights and vocabularies of an earlier run; this also sets the sizes")
@@ -63,7 +63,7 @@ class ModelSettings:
 
 @dataclass(frozen=True)
 class TrainingSettings(Updates):
-    """The updates, and regularisation."""
+    """The updates and their regularisation."""
 
     batch_tokens: int = count(4096, "maximum tokens on either side of a batch, including padding")
     label_smoothing: float = chance(0.1, "probability shared among all wrong tokens")
@@ -84,7 +84,7 @@ class DecodingSettings:
 
 @dataclass(frozen=True)
 class Settings(Sections):
-    """All sections. Raises ValueError for a value out of range; the message names the setting."""
+    """All sections. Raises ValueError for a value out of range, naming the setting."""
 
     PRESETS, FREE, LATER = PRESETS, FREE, ("decoding",)
 
@@ -104,13 +104,13 @@ class Settings(Sections):
 
     @property
     def bleu_tokenizer(self) -> str:
-        """sacreBLEU's tokenizer for the target."""
+        """The sacreBLEU tokenizer for the target."""
         choice = self.training.bleu_tokenizer
         return tokenizer_for(self.data.target if self.data.data else "") if choice == "auto" else choice
 
 
 def languages(data: tuple[str, ...]) -> dict[str, str]:
-    """Source and target from file names, such as "a.en.gz b.fr"; a table has none, and a folder has many."""
+    """The two languages, from file names such as "a.en.gz b.fr". A table has none, and a folder has many."""
     if len(data) == 1 and Path(data[0]).is_dir():
         return {}
     if len(data) == 2:
@@ -121,7 +121,7 @@ def languages(data: tuple[str, ...]) -> dict[str, str]:
 
 
 FIELDS = Settings.fields()
-MOST_NUMBERS = 1 << 26  # of the table of positions: 256 MiB
+MOST_NUMBERS = 1 << 26  # in the position table: 256 MiB
 preset_names, preset, read, as_toml = Settings.preset_names, Settings.preset, Settings.read, Settings.as_toml
 
 

@@ -1,4 +1,4 @@
-"""A trained model with its tokenizers: its file, translations of sentences, and their attention."""
+"""A trained model with its tokenizers: loading and saving it, translating sentences, and showing their attention."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from minigrad.viz.linked import Linked
 
 BATCH = 100  # sentences to translate together
-PLACES = 1 << 16  # tokens of a batch, source and target, in all beams: limits the memory of keys and values
+PLACES = 1 << 16  # source and target tokens in a batch, in all beams: limits the memory for keys and values
 
 
 class Described(Description):
@@ -38,7 +38,7 @@ class Described(Description):
 
 
 def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
-    """The values that must not change when a run resumes: settings, and checksums of the sentences."""
+    """The values that must not change when a run resumes: settings and checksums of the sentences."""
     digests = []
     for side in (train.source, train.target) if settings.data.data else ():
         checksum = hashlib.blake2b(digest_size=16)
@@ -53,14 +53,14 @@ PROGRAM = Program("minigrad_models.translation", 2, Described, Settings, REPORTS
 
 
 def sizes(path: Path) -> dict[str, Any]:
-    """The settings that a training run must have to start from a model; raises as ``Translator.load``."""
+    """The settings that a training run must have to start from a model. Raises like ``Translator.load``."""
     names = {"tokenizer", "vocabulary", "joint", "split_digits", *asdict(ModelSettings())} - {"start"}
     with PROGRAM.reading(path) as (_, settings, _):
         return {k: v for k, v in settings.without(set()).items() if k in names and not k.endswith("dropout")}
 
 
 class Hypothesis(NamedTuple):
-    """One possible translation, and its score (higher is better)."""
+    """A possible translation and its score (higher is better)."""
 
     text: str
     score: float
@@ -70,17 +70,17 @@ class Hypothesis(NamedTuple):
 class Translation:
     """A translated sentence."""
 
-    source: str  # the sentence as the tokenizer normalises it
+    source: str  # the sentence as normalised by the tokenizer
     text: str  # its translation, "" for an empty sentence
     score: float  # of the translation
-    beam: list[Hypothesis] = field(default_factory=list)  # of the search, the best first
+    beam: list[Hypothesis] = field(default_factory=list)  # of the search, best first
     notes: list[str] = field(default_factory=list)  # for the user to read
 
 
 class Attention(NamedTuple):
     """The attention of each target token to each source token."""
 
-    source: list[str]  # the texts of the tokens, with "⟨end⟩" at the end
+    source: list[str]  # the text of each token, with "⟨end⟩" at the end
     target: list[str]
     weights: np.ndarray[Any, np.dtype[np.float32]]  # (layers, heads, T, S) before each target token; rows sum to 1
 
@@ -95,8 +95,8 @@ class _Inputs(NamedTuple):
 
 
 class Translator:
-    """A translation model with the tokenizers of its source and target, its training settings, which include the
-    defaults of its search, and examples of sentences that it can translate."""
+    """A translation model with its source and target tokenizers, its training settings, which include the defaults for
+    its search, and example sentences that it can translate."""
 
     def __init__(
         self, model: TranslationModel, tokenizers: TokenizerPair, settings: Settings, examples: Examples | None = None
@@ -106,8 +106,8 @@ class Translator:
 
     @classmethod
     def load(cls, path: Path | str, device: str = "cpu") -> Translator:
-        """The model of a run's folder (the best so far if it is unfinished), or of a file. Raises FileNotFoundError if
-        it does not exist; ValueError or RuntimeError if the file is damaged, or not a model of this program."""
+        """Load the model in a run folder (the best so far if it is unfinished) or in a file. Raises FileNotFoundError
+        if it does not exist, ValueError or RuntimeError if the file is damaged or not a model of this program."""
         with PROGRAM.reading(Path(path)) as (checkpoint, settings, description):
             model = restored(settings.model.model, description["model"], checkpoint["model"])
             tokenizers = tokenizer_pair_from_dict(description["tokenizers"])
@@ -117,7 +117,7 @@ class Translator:
         return cls(model.to(device).eval(), tokenizers, settings, limited(description["examples"]))
 
     def described(self, config: dict[str, Any]) -> dict[str, Any]:
-        """The metadata of a checkpoint; resuming compares ``config``."""
+        """The metadata for a checkpoint. Resuming compares ``config``."""
         more = {"model": self.model.config.as_dict(), "tokenizers": self.tokenizers.as_dict()}
         return PROGRAM.described(self.settings, config, **more, examples=self.examples)
 
@@ -135,17 +135,17 @@ class Translator:
         progress: Callable[[int], Any] | None = None,
         mbr: float | None = None,
     ) -> list[Translation]:
-        """Translate sentences, or a single one, in batches of at most ``batch`` sentences of similar length. Results
-        are in the order of the sentences; an empty sentence has an empty translation.
+        """Translate one or more sentences, in batches of at most ``batch`` sentences of similar length. Results are in
+        the order of the sentences. An empty sentence has an empty translation.
 
         Args:
-            beam, length_penalty, mbr: options of the beam search; None for the value in the settings.
-            sample: a temperature, to sample translations at random: from the top_k likeliest tokens, or from the
-                likeliest tokens with a total probability of top_p.
-            cached: whether to cache keys and values; without a cache, each step computes everything again.
+            beam, length_penalty, mbr: beam search options; None for the value in the settings.
+            sample: a temperature for sampling translations randomly, from the top_k likeliest tokens or the likeliest
+                tokens with a total probability of top_p.
+            cached: whether to cache keys and values; without a cache, each step recomputes everything.
             progress: called with the number of sentences after each batch.
 
-        Raises ValueError for a value out of range, or an option that selects from hypotheses if the beam has only one.
+        Raises ValueError for a value out of range, or an option that selects from a beam with a single hypothesis.
         """
         search = {"beam": beam, "length_penalty": length_penalty, "mbr": mbr}
         changes = {name: value for name, value in search.items() if value is not None}
@@ -175,7 +175,7 @@ class Translator:
         return results
 
     def _prepared(self, sentence: str) -> tuple[str, list[int], list[str]]:
-        """The text in the form of the tokenizer, its ids with EOS, and notes."""
+        """The text as normalised by the tokenizer, its ids with EOS, and notes."""
         tokenizer, most, notes = self.tokenizers.source, self.model.config.positions - 1, []
         text = tokenizer.prepare(" ".join(sentence.split()))
         ids = tokenizer.encode(text)
@@ -205,7 +205,7 @@ class Translator:
         return [searching.minimum_bayes_risk(beam, decoding.mbr) for beam in beams] if decoding.mbr else beams
 
     def attention(self, source: str, target: str) -> Attention:
-        """The attention of each token of a translation to the tokens of the source. Raises ValueError if the model has
+        """The attention of each token in a translation to the tokens in the source. Raises ValueError if the model has
         no attention."""
         from minigrad.viz.attention import attention
 
@@ -215,9 +215,9 @@ class Translator:
         return Attention(inputs.source_texts, inputs.target_texts, np.stack(view.weights("cross")))
 
     def look(self, translation: Translation) -> AttentionView:
-        """All attention, of encoder and decoder, by layer and head, for each hypothesis of a beam. A notebook shows it,
-        and ``save`` writes it as a page (.html) or an image: see ``minigrad.viz.attention``. Raises ValueError for the
-        translation of an empty sentence, or a model without attention."""
+        """All encoder and decoder attention, by layer and head, for each hypothesis in a beam. A notebook shows it, and
+        ``save`` writes it as a page (.html) or an image; see ``minigrad.viz.attention``. Raises ValueError for the
+        translation of an empty sentence or a model without attention."""
         from minigrad.viz.attention import AttentionView, Candidate, attention
 
         self.model.check_attention()
@@ -227,14 +227,14 @@ class Translator:
             target = ["⟨begin⟩", *inputs.target_texts[:-1]]
             tokens = {"source": inputs.source_texts, "target": target, "written": inputs.target_texts}
             attentions = attention(self.model, inputs.source, inputs.target, tokens=tokens).attentions
-            if beam and attentions[0].kind == "encoder":  # all hypotheses have the same source
+            if beam and attentions[0].kind == "encoder":  # which all hypotheses share
                 attentions = (beam[0].attentions[0], *attentions[1:])
             beam.append(Candidate(text, score, attentions))
         return AttentionView(beam[0].attentions if beam else (), f"Attention: {translation.source}", beam)
 
     def linked(self, translation: Translation) -> Linked:
-        """The attention, and on the same page the graph of each hypothesis' loss, forward and backward. Raises
-        ValueError as ``look``."""
+        """The attention, and on the same page the forward and backward graph of each hypothesis' loss. Raises
+        ValueError like ``look``."""
         from minigrad.viz import graph
         from minigrad.viz.linked import Linked
 

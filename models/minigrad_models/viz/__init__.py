@@ -1,7 +1,7 @@
-"""Pictures of models at work: ``training("runs/first")``, curves and weights of a training run;
-``piano_roll("song.mid")``, music to see and hear; ``positional_encoding(50, 128)``, sinusoids;
-``embedding(weight, words)``, a map of words; ``logit_lens(model, tokens)``, a language model's predictions after each
-layer. ``minigrad.viz`` draws them, and they share its methods for saving and showing."""
+"""Pictures of models at work: ``training("runs/first")`` (curves and weights of a training run),
+``piano_roll("song.mid")`` (music to see and hear), ``positional_encoding(50, 128)`` (sinusoids), ``embedding(weight,
+words)`` (a map of words) and ``logit_lens(model, tokens)`` (a language model's predictions after each layer). They are
+drawn, shown and saved using ``minigrad.viz``."""
 
 from .embedding import embedding
 from .logit_lens import logit_lens

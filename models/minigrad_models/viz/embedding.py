@@ -1,4 +1,4 @@
-"""Pictures of embeddings: the nearest words of each word, and a map of all words in two dimensions."""
+"""Pictures of embeddings: the nearest words to each word, and a map of all words in two dimensions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from minigrad.viz.view import Picture
 
 from .texts import checked_texts, label, reader
 
-MOST = 100_000  # words in a page
-CELLS = 1 << 23  # cosines in memory at a time
-NAMES = 150  # the most words that the picture names
-TRIED = 2000  # the first words, for which the picture tries to place a name
+MOST = 100_000  # words on a page
+CELLS = 1 << 23  # cosines in memory at once
+NAMES = 150  # the most words named in the picture
+TRIED = 2000  # the number of first words whose names the picture tries to place
 WIDE, HIGH, EDGE = 720.0, 560.0, 36.0  # of the picture, in pixels
 
 
@@ -29,8 +29,8 @@ class Embedding(Picture):
     """Words as vectors. In a notebook it displays itself."""
 
     weights: Array  # (V, D), float32
-    tokens: tuple[str, ...]  # V texts
-    count: int = 10  # the nearest words of each word in the page
+    tokens: tuple[str, ...]  # V strings
+    count: int = 10  # nearest words shown on the page for each word
     title: str = "Embedding"
 
     def __repr__(self) -> str:
@@ -46,7 +46,7 @@ class Embedding(Picture):
 
     @cached_property
     def neighbours(self) -> tuple[Array, Array]:
-        """The ``count`` nearest words of each word: indices and cosine similarities (V, count), descending; 0 for zero
+        """The ``count`` nearest words to each word: indices and cosine similarities (V, count), descending; 0 for zero
         vectors."""
         total = len(self.tokens)
         count = min(self.count, total - 1)
@@ -58,19 +58,19 @@ class Embedding(Picture):
             block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = -np.inf  # not itself
             some = np.argpartition(-block, count - 1, axis=1)[:, :count]
             values = np.take_along_axis(block, some, 1)
-            order = np.lexsort((some, -values))  # ties: the first word
+            order = np.lexsort((some, -values))  # first word first in a tie
             indices[rows] = np.take_along_axis(some, order, 1)
             cosines[rows] = np.take_along_axis(values, order, 1)
         return indices, np.clip(cosines, -1, 1)
 
     @cached_property
     def principal(self) -> tuple[Array, tuple[float, float]]:
-        """The first two principal components of the words (V, 2) (Pearson 1901; by SVD), and the fraction of the
-        variance that each explains."""
+        """The first two principal components of the words (V, 2) (Pearson 1901; computed by SVD), and the fraction of
+        the variance that each explains."""
         centred = self.weights.astype(np.float64) - self.weights.mean(0, dtype=np.float64)
         # The factor R of centred = QR is small, and has the same singular values and right vectors.
         _, sizes, axes = np.linalg.svd(np.linalg.qr(centred, mode="r"))
-        # The sign of an axis is arbitrary: make its largest number positive.
+        # The sign of an axis is arbitrary, so make its largest number positive.
         axes = axes[:2] * np.sign(axes[:2, np.abs(axes[:2]).argmax(1)].diagonal())[:, None]
         points, parts = np.zeros((len(centred), 2)), np.zeros(2)
         points[:, : len(axes)] = centred @ axes.T
@@ -79,7 +79,7 @@ class Embedding(Picture):
         return points, (float(parts[0]), float(parts[1]))
 
     def index(self, word: str | int) -> int:
-        """The index of the first such word. Raises ValueError for an unknown word; the message has similar ones."""
+        """The index of the first such word. Raises ValueError for an unknown word; the message lists similar words."""
         if isinstance(word, int | np.integer):
             if not 0 <= word < len(self.tokens):
                 raise ValueError(f"there is no word {word}: there are {len(self.tokens):,} words, numbered from 0")
@@ -89,14 +89,14 @@ class Embedding(Picture):
         raise ValueError(f"there is no word {label(word)!r}{similar(word, self.tokens)}")
 
     def nearest(self, word: str | int, count: int = 10) -> list[tuple[str, float]]:
-        """The nearest words of a word, and their cosine similarities. Raises ValueError as ``index``."""
+        """The nearest words to a word, and their cosine similarities. Raises ValueError like ``index``."""
         index = self.index(word)
         cosines = np.clip(self.units @ self.units[index], -1, 1)
         order = [i for i in np.argsort(-cosines, kind="stable").tolist() if i != index]
         return [(self.tokens[i], float(cosines[i])) for i in order[: max(count, 0)]]
 
     def page(self) -> Page:
-        """An interactive map, with a search and each word's nearest words; a single file that works offline."""
+        """An interactive map, with a search and each word's nearest words, as a single file that works offline."""
         (indices, cosines), (points, explained) = self.neighbours, self.principal
         data = {
             "title": self.title,
@@ -112,12 +112,12 @@ class Embedding(Picture):
         return Page.of("embedding", self.title, {"embedding": data}, height=680)
 
     def svg(self, word: str | int | None = None) -> str:
-        """A vector picture of all words, or of a word and its nearest words; raises ValueError as ``index``. Names are
-        placed from the first word on, as long as they fit."""
+        """A vector picture of all words, or of a word and its nearest words. Raises ValueError like ``index``. Names
+        are placed from the first word on, if they fit."""
         drawing = Drawing(WIDE, HIGH, self.title)
         points, size = self.principal[0], np.array([WIDE, HIGH])
         low, high = points.min(0), points.max(0)
-        scale = ((size - 2 * EDGE) / np.maximum(high - low, 1e-12)).min()  # one for both axes
+        scale = ((size - 2 * EDGE) / np.maximum(high - low, 1e-12)).min()  # the same scale for both axes
         places = (points - (low + high) / 2) * min(scale, 1e12) * [1, -1] + size / 2
         dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places.tolist())
         drawing.add("path", d=dots, stroke=QUIET, stroke_width=3, stroke_linecap="round", opacity=0.45)
@@ -136,19 +136,19 @@ class Embedding(Picture):
 
 
 def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str = "") -> Embedding:
-    """The vectors of words: the nearest words by cosine similarity, and a map of the first two principal components.
+    """Show word vectors: the nearest words by cosine similarity, and a map of the first two principal components.
 
     Args:
-        weights: (V, D): an ``nn.Embedding``, a Tensor or an array.
-        tokens: the text of each; a function from an id to a text, or a tokenizer; the ids if None.
-        neighbours: the number of nearest words in the page. title: the page's title.
+        weights: (V, D), an ``nn.Embedding``, a Tensor or an array.
+        tokens: the text of each token, a function from an id to its text, or a tokenizer; the ids if None.
+        neighbours: the number of nearest words on the page. title: the page title.
 
-    Raises TypeError if weights has the wrong type; ValueError if weights is not a matrix of finite numbers, there are
+    Raises TypeError if weights has the wrong type, ValueError if weights is not a matrix of finite numbers, there are
     too many words for a page, or tokens do not match them.
     """
     weights = getattr(weights, "weight", weights)
     matrix = host(weights)
-    if matrix.dtype.kind in "OUS":  # a module without weights, a text, a dict, None
+    if matrix.dtype.kind in "OUS":  # a module without weights, a string, a dict, None
         raise TypeError(f"weights must be an nn.Embedding, a Tensor or an array, not a {type(weights).__name__}")
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(f"weights must be a matrix (V, D) of V words, but have shape {matrix.shape}")
@@ -175,7 +175,7 @@ def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str
 
 
 def _name(drawing: Drawing, boxes: list[Box], place: Array, name: str, colour: str, forced: bool) -> None:
-    """Write a word next to its point, unless it overlaps another; if ``forced``, always."""
+    """Write a word next to its point, unless it overlaps another word and is not ``forced``."""
     x, y = float(place[0]) + 5, float(place[1]) + 4
     wide = 6.6 * len(name)
     if x + wide > WIDE:

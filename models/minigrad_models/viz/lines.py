@@ -13,21 +13,21 @@ from minigrad.viz.palette import LIGHT
 from minigrad.viz.vector import LINE, QUIET, SANS, clean
 from minigrad.viz.view import converter
 
-LONGEST = 240  # pixels of a curve's name
-NARROWEST = 200  # pixels of a chart
-MOST_DOTS = 32  # the most points of a curve with a dot at each
+LONGEST = 240  # pixels for the name of a curve
+NARROWEST = 200  # pixels for a chart
+MOST_DOTS = 32  # the most points for a curve with a dot at each point
 
 
 class Curve(NamedTuple):
-    """A line of a chart."""
+    """A line in a chart."""
 
     name: str
     x: Floats
     y: Floats
-    colour: int  # its number in the palette
+    colour: int  # its index in the palette
     dashed: bool = False  # without dots, as for a theoretical curve
-    named: bool = True  # the legend has its name
-    joined: bool = True  # a line connects the points; otherwise each is a dot
+    named: bool = True  # the legend shows its name
+    joined: bool = True  # a line connects the points; otherwise each point is a dot
 
 
 def draw(
@@ -38,9 +38,9 @@ def draw(
     log: tuple[bool, bool] = (False, False),
     width: float = 640.0,
 ) -> str:
-    """A chart ``width`` pixels wide as the text of an SVG file, on white. ``across`` and ``up`` label the axes, ``log``
-    selects logarithmic ones. A line has gaps where a point is not finite, or has no logarithm. Raises ValueError if
-    there are no curves, or the chart is narrower than 200 pixels; ImportError if vl-convert-python is missing."""
+    """A chart ``width`` pixels wide as the text of an SVG file, on white. ``across`` and ``up`` label the axes; ``log``
+    makes them logarithmic. Lines have gaps at points that are not finite or have no logarithm. Raises ValueError if
+    there are no curves or the chart is narrower than 200 pixels, ImportError if vl-convert-python is missing."""
     if not curves or width < NARROWEST:
         raise ValueError(f"a width of {width:g} leaves no room for curves" if curves else "there are no curves to draw")
     chart = {"title": {"text": clean(title), "anchor": "start"}, "width": width, "height": 0.6 * width}
@@ -84,7 +84,7 @@ def layers(across: str, up: str, curves: Sequence[Curve], log: tuple[bool, bool]
 
 
 def scale(log: bool, nice: bool) -> dict[str, Any]:
-    """The scale of an axis, which may not begin at zero; a ``nice`` one ends at round numbers."""
+    """The scale of an axis, which need not begin at zero; a ``nice`` scale ends at round numbers."""
     return {"type": "log", "nice": nice} if log else {"zero": False, "nice": nice}
 
 
@@ -93,7 +93,7 @@ def svg(chart: dict[str, Any]) -> str:
     ImportError if vl-convert-python is missing."""
     axis = {"gridColor": LINE, "domainColor": QUIET, "tickColor": QUIET, "labelColor": QUIET, "titleColor": QUIET}
     look = {
-        "aria": False,  # a label for each point would be most of the file
+        "aria": False,  # a label for each point would make up most of the file
         "font": SANS.replace("'", '"'),
         "axis": {**axis, "titleFontWeight": "normal"},
         "legend": {"labelLimit": LONGEST, "labelFontSize": 12},

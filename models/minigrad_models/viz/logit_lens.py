@@ -1,5 +1,5 @@
 """The predictions of a language model after each layer: the logit lens (nostalgebraist 2020, "interpreting GPT: the
-logit lens", LessWrong). It also applies the last layer's head, with its norm, to the states between the layers."""
+logit lens", LessWrong). The last layer's head, with its norm, is applied to the states between layers as well."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ from minigrad.viz.view import Picture
 
 from .texts import reader
 
-MOST = 4_000_000  # tokens with their probabilities in a page
-CELLS = 1 << 22  # logits in memory at a time
-COLUMNS = 16  # of a picture, by default
+MOST = 4_000_000  # tokens with their probabilities on a page
+CELLS = 1 << 22  # logits in memory at once
+COLUMNS = 16  # in a picture, by default
 WIDE, HIGH, LEFT, TOP = 76.0, 24.0, 84.0, 56.0  # the size of a cell, and the margins, in pixels
 UNKNOWN = -1  # stands for an unknown token
 
 
 class Numbers(NamedTuple):
-    """A summary of the distributions p of R = L + 1 rows (the inputs of each layer, and the output) at T positions.
+    """A summary of the distributions p in R = L + 1 rows (the inputs of each layer, and the output) at T positions.
     Entropy and divergence are in nats."""
 
     ids: Array  # (R, T, K) int64: the K likeliest tokens, descending
     probabilities: Array  # (R, T, K) float32
     entropy: Array  # (R, T) float32: -Σ p log p
     divergence: Array  # (R, T) float32: KL(p of the last row ‖ p)
-    ranks: Array  # (R, T) int64: of the right token, 1 for the likeliest; 0 if it is unknown
-    chances: Array  # (R, T) float32: the right token's probability; NaN if it is unknown
+    ranks: Array  # (R, T) int64: of the correct token, 1 for the likeliest; 0 if unknown
+    chances: Array  # (R, T) float32: the probability of the correct token; NaN if unknown
 
 
 @dataclass(frozen=True)
 class LogitLens(Picture):
-    """Distributions by layer and position. Layer 0 is the embedding, the last (-1) the model's output. In a notebook it
-    displays itself."""
+    """Distributions by layer and position. Layer 0 is the embedding, and the last layer (-1) is the model's output. In
+    a notebook it displays itself."""
 
     numbers: Numbers
-    tokens: tuple[str, ...]  # the texts of the T tokens that the model reads
-    targets: Array  # (T,) int64: the right token at each position; -1 if it is unknown
+    tokens: tuple[str, ...]  # the text of the T tokens that the model reads
+    targets: Array  # (T,) int64: the correct token at each position; -1 if unknown
     read: Reader  # from an id to its text
     vocabulary: int  # V
-    continues: bool = True  # the right token is the next one; otherwise the token at the position (masked words)
+    continues: bool = True  # the correct token is the next one, not the one at the position (masked words)
     title: str = "Logit lens"
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class LogitLens(Picture):
         return {i: clean(self.read(i)) for i in sorted(ids)}
 
     def page(self) -> Page:
-        """The interactive grid, with the likeliest tokens of a cell and curves over the layers; a file that works
+        """The interactive grid, with the likeliest tokens in a cell and curves over the layers, as a file that works
         offline."""
         numbers, ids = self.numbers, np.array(sorted(self._texts), np.int64)
         data = {
@@ -95,9 +95,9 @@ class LogitLens(Picture):
         return Page.of("lens", self.title, {"lens": data}, height=820)
 
     def svg(self, start: int = 0, stop: int | None = None) -> str:
-        """A vector picture of the positions from ``start`` to ``stop``, excluded, by default 16 of them.
+        """A vector picture of the positions from ``start`` to ``stop`` (excluded), by default 16 positions.
 
-        The right token is above each column, and the token that the model reads is below it. Raises ValueError for
+        The correct token is above each column, and the token that the model reads is below. Raises ValueError for
         positions out of range.
         """
         rows, positions, _ = self.numbers.ids.shape
@@ -113,7 +113,7 @@ class LogitLens(Picture):
             y = TOP + HIGH * (rows - 1 - row)
             name = "embedding" if row == 0 and rows > 1 else "output" if row == rows - 1 else str(row)
             drawing.text(LEFT - 8, y + HIGH / 2 + 4, name, "end", 11, QUIET)
-            for position in range(start, stop):  # the likeliest token, darker if more likely, bold if it is right
+            for position in range(start, stop):  # the likeliest token, darker if more likely, bold if correct
                 x, at = LEFT + WIDE * (position - start), (row, position, 0)
                 best, opacity = int(self.numbers.ids[at]), float(self.numbers.probabilities[at])
                 box = {"x": x, "y": y, "width": WIDE, "height": HIGH}
@@ -141,24 +141,24 @@ def logit_lens(
     title: str = "",
     **inputs: Any,
 ) -> LogitLens:
-    """The model's predictions after each layer: distributions by layer and position.
+    """Show the model's predictions after each layer: distributions by layer and position.
 
         viz.logit_lens(GPT2.from_pretrained(folder), "The capital of Italy is").save("lens.html")
 
     Args:
-        model: tokens (B, T) -> logits (B, T, V), or a tuple that begins with these. It has ``layers``, a ModuleList
-            whose layers run in sequence, each with the state (B, T, D) as its first argument; and ``logits(states)``,
+        model: tokens (B, T) -> logits (B, T, V), or a tuple that begins with them. It has ``layers``, a ModuleList
+            whose layers run in sequence, each with the state (B, T, D) as its first argument, and ``logits(states)``,
             which maps the states after any layer (..., D) to logits (..., V). It runs once and is not changed.
-        tokens: ids (T,) or (B, T); or a text for the model's tokenizer.
-        labels: the texts of all ids, a function from an id to its text, or a tokenizer; by default the model's, or
-            the ids.
-        targets: ids (T,) or (B, T) of the right tokens, negative if unknown. By default the next tokens; for a model
-            that also sees later tokens (BERT), the tokens themselves.
-        top: K, the number of likeliest tokens of each distribution.
+        tokens: ids (T,) or (B, T), or text for the model's tokenizer.
+        labels: the text of each id, a function from an id to its text, or a tokenizer; by default the model's
+            tokenizer, or the ids.
+        targets: ids (T,) or (B, T) of the correct tokens, negative if unknown. By default the next tokens, or the
+            tokens themselves for a model that sees later tokens (BERT).
+        top: K, the number of likeliest tokens to show in each distribution.
         sentence: the index in a batch. title: the page's title.
         inputs: the model's inputs by name. ``attention_mask`` (B, T), 1 or True at tokens, excludes padding.
 
-    Raises TypeError for a model without layers or logits, or a text without a tokenizer; ValueError if there are no
+    Raises TypeError for a model without layers or logits, or text without a tokenizer; ValueError if there are no
     tokens, shapes do not match, top is below 1, the page would be too large, or logits are not finite.
     """
     if not (isinstance(model, Module) and hasattr(model, "layers") and hasattr(model, "logits")):
@@ -171,8 +171,8 @@ def logit_lens(
     sentence = checked_number("sentence", sentence, len(ids), "the batch has")
     device = next((p.device for p in model.parameters()), None)
     with in_evaluation(model), no_grad():
-        # Test whether the model sees later tokens by its logits of a token before two others. The two calls have the
-        # same shapes, so that rounding is also the same.
+        # Test whether the model sees later tokens by its logits for a token before two others. Both calls have the same
+        # shapes, so that rounding is the same.
         first = int(ids[0, 0])
         pairs = [first, first], [first, first - 1 if first else 1]
         one, other = (_logits(model(mg.tensor([pair], device=device)))[0, 0] for pair in pairs)
@@ -214,7 +214,7 @@ def _positions(mask: Any, ids: Array, sentence: int) -> Array:
 
 
 def _targets(targets: Any, ids: Array, sentence: int, positions: Array, continues: bool) -> Array:
-    """The right tokens at some positions; UNKNOWN if they are unknown."""
+    """The correct tokens at some positions, or UNKNOWN."""
     if targets is None:
         row = ids[sentence, positions]
         return np.append(row[1:], UNKNOWN) if continues else row
@@ -226,7 +226,7 @@ def _targets(targets: Any, ids: Array, sentence: int, positions: Array, continue
 
 
 def _logits(output: Any) -> Tensor:
-    """The first of a model's outputs."""
+    """The first output of a model."""
     logits: Tensor = output[0] if isinstance(output, tuple) else output
     return logits
 
@@ -235,7 +235,7 @@ def _run(model: Any, ids: Tensor, row: int, positions: Array, inputs: Mapping[st
     """The inputs (T, D) of each layer, and the logits (T, V) of the output, for one sentence without its padding."""
     states: list[Tensor] = []
     with ExitStack() as hooks:
-        for layer in dict.fromkeys(model.layers):  # a layer that occurs twice needs only one hook
+        for layer in dict.fromkeys(model.layers):  # a layer that occurs twice needs a single hook
             hooks.callback(layer.register_forward_pre_hook(lambda _, args: states.append(args[0])).remove)
         logits = _logits(model(ids, **inputs))
     for name, one in (("a layer's states", states[0] if states else logits), ("the logits", logits)):
@@ -247,7 +247,7 @@ def _run(model: Any, ids: Tensor, row: int, positions: Array, inputs: Mapping[st
 
 
 def _numbers(model: Any, states: list[Tensor], output: Tensor, targets: Array, top: int) -> Numbers:
-    """The summary of all distributions, computed for some of the positions at a time."""
+    """The summary of all distributions, computed for a few positions at a time."""
     positions, vocabulary = output.shape
     rows, top = len(states) + 1, min(top, vocabulary)
     if rows * positions * top > MOST:
@@ -279,7 +279,7 @@ def _numbers(model: Any, states: list[Tensor], output: Tensor, targets: Array, t
 
 
 def _distribution(logs: Tensor, last: Tensor, targets: Tensor, top: int) -> Iterable[Tensor]:
-    """The fields of ``Numbers``, from log p (N, V), log p of the last row, and right tokens (N,)."""
+    """The fields of ``Numbers``, computed from log p (N, V), log p of the last row, and the correct tokens (N,)."""
     chances, has_target = logs.exp(), targets >= 0
     values, ids = chances.topk(top)
     of_target = logs.gather(1, targets.clamp(min=0)[:, None])  # (N, 1)

@@ -1,5 +1,5 @@
-"""``piano_roll``: notes over time, to see and hear, with a model's attention. A page has only the largest weights to
-earlier notes, by layer and head."""
+"""``piano_roll``: notes over time, to see and hear, with a model's attention. A page contains only the largest weights
+to earlier notes, by layer and head."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
 
 SCRIPTS = tuple(f"roll{part}.js" for part in ("", "_drawing", "_arcs", "_sound", "_transport", "_start"))
 DTYPES = {"pitches": "u1", "velocities": "u1", "starts": "<f4", "ends": "<f4", "tracks": "<i4", "bars": "<f4"}
-WEIGHT = 65_535  # the largest weight, in the page
+WEIGHT = 65_535  # the largest weight on the page
 BAR = 4.0  # quarter notes
-MOST_BARS = 20_000  # with more, the page has no bars: they would be too narrow to see
-KEPT = 8  # earlier notes of a layer, head and note
-MOST = 4_000_000  # weights in a page: about 20 MB
-NONE = -1  # fills the remaining places if a note attends to fewer notes
-_CELLS = 1 << 21  # weights that are sorted together
+MOST_BARS = 20_000  # with more, the page has no bars, as they would be too narrow to see
+KEPT = 8  # earlier notes per layer, head and note
+MOST = 4_000_000  # weights on a page: about 20 MB
+NONE = -1  # fills the rest if a note attends to fewer notes
+_CELLS = 1 << 21  # weights to sort together
 
 
 @dataclass(frozen=True)
 class Score:
     """N notes."""
 
-    pitches: Array  # (N,) int64, MIDI's numbers
+    pitches: Array  # (N,) int64, MIDI note numbers
     velocities: Array  # (N,) int64
     starts: Floats  # (N,) float64, seconds
     ends: Floats
-    tracks: Array  # (N,) int64, places in ``names``
-    names: tuple[str, ...]  # of the tracks, by their numbers
-    bars: Floats  # the seconds at which bars of four quarter notes begin; empty if the tempo is unknown
+    tracks: Array  # (N,) int64, indices into ``names``
+    names: tuple[str, ...]  # of the tracks, by number
+    bars: Floats  # the start of each bar of four quarter notes in seconds; empty if the tempo is unknown
 
     def __len__(self) -> int:
         return len(self.pitches)
 
     @property
     def span(self) -> tuple[int, int]:
-        """The lowest and the highest row: one key beyond all pitches, and at least an octave."""
+        """The lowest and the highest row: a key beyond all pitches on each side, and at least an octave."""
         low, high = int(self.pitches.min()) - 1, int(self.pitches.max()) + 1
         missing = max(11 - (high - low), 0)
         low, high = low - missing // 2, high + missing - missing // 2
@@ -72,8 +72,8 @@ class PianoRoll(View):
 
     score: Score  # the notes, in the given order
     title: str = "Piano roll"
-    arcs: Arcs | None = None  # the attention between notes, if it is known
-    bars: bool = False  # the page initially shows time in bars
+    arcs: Arcs | None = None  # the attention between notes, if known
+    bars: bool = False  # whether the page initially shows time in bars
 
     def __repr__(self) -> str:
         count, tracks = len(self.score), len(self.score.names)
@@ -85,9 +85,9 @@ class PianoRoll(View):
         return f"<piano roll of {text}; .save('x.html')>"
 
     def page(self) -> Page:
-        """An interactive roll that plays; a single file that works offline."""
+        """An interactive roll that plays, as a single file that works offline."""
         score, attention = self.score, None
-        if self.arcs is not None:  # weights as parts of the largest, in 16 bits
+        if self.arcs is not None:  # weights as 16-bit fractions of the largest
             most = float(self.arcs.weights.max()) or 1.0
             layers, rows, _, width = self.arcs.notes.shape
             weights = coded(np.rint(self.arcs.weights / most * WEIGHT), "<u2")
@@ -99,7 +99,7 @@ class PianoRoll(View):
             "span": list(score.span),
             "barred": self.bars,
             **{name: coded(getattr(score, name), dtype) for name, dtype in DTYPES.items()},
-            "order": coded(np.lexsort((score.pitches, score.starts)), "<i4"),  # by time, then from below
+            "order": coded(np.lexsort((score.pitches, score.starts)), "<i4"),  # by time, then upwards
             "attention": attention,
         }
         return Page.of("roll", self.title, {"roll": data}, SCRIPTS)
@@ -113,23 +113,23 @@ def piano_roll(
     tracks: Any = None,
     title: str | None = None,
 ) -> PianoRoll:
-    """Notes over time, to see and hear, and the attention of each note to earlier notes.
+    """Show and play notes over time, with the attention of each note to earlier notes.
 
         piano_roll("song.mid").save("song.html")
 
     Args:
-        music: the path of a MIDI file, a ``minigrad_models.music`` Song, or a list of Notes.
-        attention: (L, H, N, N), an array or Tensor: row n has the weights of note n for each note before it. The page
-            has only the eight largest of each layer, head and note, and of the mean over the heads of a layer, so that
-            it remains small.
-        tempo: quarter notes per minute, for notes without a tempo, or instead of a file's. The page then shows bars of
-            four quarter notes instead of seconds; with a file's own tempo, bars are an option.
-        tracks: names of the tracks by their numbers: a list, a dictionary or a function.
-        title: the page's title; by default a file's name.
+        music: the path to a MIDI file, a ``minigrad_models.music`` Song, or a list of Notes.
+        attention: (L, H, N, N), an array or Tensor. Row n has the weights of note n for each note before it. To stay
+            small, the page has only the eight largest weights for each note in each layer and head, and in the mean
+            over the heads of a layer.
+        tempo: quarter notes per minute, for notes without a tempo or to replace that of a file. The page then shows
+            bars of four quarter notes instead of seconds; with a file's own tempo, bars are an option.
+        tracks: the names of the tracks by number: a list, a dictionary or a function.
+        title: the page title; by default the file name.
 
     Raises TypeError if music has the wrong type; ValueError if there are no notes, a note or the tempo is out of range,
-    or attention has the wrong shape, or negative or infinite weights; FileNotFoundError or ValueError if the file
-    cannot be read.
+    or attention has the wrong shape or negative or infinite weights; FileNotFoundError or ValueError if the file cannot
+    be read.
     """
     score = score_of(music, tempo, tracks)
     arcs = None if attention is None else arcs_of(attention, len(score))
@@ -138,7 +138,7 @@ def piano_roll(
 
 
 def score_of(music: Any, tempo: float | None, tracks: Any) -> Score:
-    """The notes of a file, a Song or a list. Raises the errors of ``piano_roll``."""
+    """The notes in a file, a Song or a list. Raises the errors of ``piano_roll``."""
     from ..music.midi import Note, Song, checked, read_midi
 
     song = None
@@ -178,7 +178,7 @@ def bar_lines(song: Song, seconds: float) -> Floats:
 
 
 def arcs_of(attention: Any, count: int) -> Arcs:
-    """The arcs in the attention (L, H, N, N) of ``count`` notes."""
+    """The arcs for the attention (L, H, N, N) between ``count`` notes."""
     array = host(attention)
     shape = array.shape
     if array.ndim != 4 or shape[2:] != (count, count) or 0 in shape:
@@ -208,11 +208,11 @@ def arcs_of(attention: Any, count: int) -> Arcs:
 def _largest(rows: Array, start: int, most: int) -> tuple[Array, Array]:
     """The notes and weights (H + 1, R, K) in rows (H, R, N) from the note ``start`` on, and in their mean."""
     count, width = rows.shape[1:]
-    later = np.arange(width) >= np.arange(start, start + count)[:, None]  # (R, N): also the note itself
+    later = np.arange(width) >= np.arange(start, start + count)[:, None]  # (R, N): including the note itself
     rows = np.where(later, 0, np.concatenate([rows, rows.mean(0, keepdims=True)]))
     size = min(most, width)
     places = np.argpartition(-rows, size - 1, axis=-1)[..., :size]
-    places.sort(-1)  # ties: the earlier note is first
+    places.sort(-1)  # earlier notes come first in a tie
     weights = np.take_along_axis(rows, places, -1)
     order = np.argsort(-weights, axis=-1, kind="stable")
     places, weights = np.take_along_axis(places, order, -1), np.take_along_axis(weights, order, -1)

@@ -1,4 +1,4 @@
-"""Pictures of sinusoidal positions: a heat map, curves, and a table of numbers."""
+"""Pictures of sinusoidal position encodings: a heat map, curves, and a table of numbers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from minigrad.viz.view import Picture
 from .lines import MOST_DOTS, Curve, layers, svg
 from .texts import checked_texts, label
 
-MOST = 2_000_000  # numbers in a page
-NAMED = 48  # the most positions with a label at each
+MOST = 2_000_000  # numbers on a page
+NAMED = 48  # the most positions for labels at each of them
 CURVES = 4  # pairs of dimensions that the picture draws
 TALLEST = 1200.0  # of the heat map, in pixels
 NARROWEST = 4.0  # of a visible wave, in pixels
@@ -55,16 +55,16 @@ class PositionalEncoding(Picture):
         return {"length": length, "width": width, "tokens": list(self.tokens), "values": coded(self.values, "<f4")}
 
     def page(self) -> Page:
-        """An interactive heat map, curves and a table; a single file that works offline."""
+        """An interactive heat map, curves and a table, as a single file that works offline."""
         title = "Positional encoding: {:,} positions, {} wide".format(*self.values.shape)
         return Page.of("positional", title, {"positional": self.data()}, height=900)
 
     def svg(self) -> str:
-        """A vector picture: the heat map, and below it curves of some dimensions with visible waves."""
+        """A vector picture with the heat map, and below it curves for some dimensions with visible waves."""
         length, width = self.values.shape
         cell = min(16.0, max(4.0, 480 / max(length, width)))
         wide, high = max(cell * width, 320.0), min(max(cell * length, 96.0), TALLEST)
-        # If there are more rows than pixels, average adjacent rows: sampling would show waves that do not exist.
+        # If there are more rows than pixels, average adjacent rows, as sampling would show spurious waves.
         pixels = png(diverging(cell_means(self.values, equal_parts(length, int(high)), range(width + 1))))
         image = {"type": "image", "url": f"data:image/png;base64,{base64.b64encode(pixels).decode()}"}
         names = [label(f"{i} {token}") for i, token in enumerate(self.tokens if length <= NAMED else ())]
@@ -82,7 +82,7 @@ class PositionalEncoding(Picture):
                     "mark": {**image, "aspect": False, "smooth": False},
                     "encoding": {"x2": {"datum": width - 0.5}, "y2": {"datum": length - 0.5}},
                 },
-                {  # an invisible mark, for the legend of the colours
+                {  # an invisible mark, for the colour legend
                     "mark": {"type": "square", "size": 0, "opacity": 1},
                     "encoding": {"color": {"field": "value", **number, "legend": legend, "scale": shades}},
                 },
@@ -94,7 +94,7 @@ class PositionalEncoding(Picture):
         return svg({"title": "Sinusoidal positional encoding", "vconcat": parts, "resolve": own})
 
     def _curves(self, wide: float) -> list[Curve]:
-        """The sines of some pairs of dimensions, with dots at the positions if there are few."""
+        """The sines for some pairs of dimensions, with dots at the positions if there are few."""
         length = len(self.values)
         last = max(length - 1, 1)
         positions = np.arange(length if length <= NAMED else 0, dtype=np.float64)
@@ -118,10 +118,10 @@ class PositionalEncoding(Picture):
 
 
 def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None = None) -> PositionalEncoding:
-    """PE(t, 2i) = sin(t / 10000^(2i/D)), PE(t, 2i+1) = cos(t / 10000^(2i/D)) for T = ``length`` positions and
-    D = ``d_model`` dimensions (Vaswani et al. 2017, section 3.5), computed by the layer that models use. ``tokens`` are
-    texts at the positions. Raises ValueError if a size is not positive, the page would be too large, or the number of
-    tokens does not match the length."""
+    """PE(t, 2i) = sin(t / 10000^(2i/D)), PE(t, 2i+1) = cos(t / 10000^(2i/D)) for T = ``length`` positions and D =
+    ``d_model`` dimensions (Vaswani et al. 2017, section 3.5), computed by the layer that models use. ``tokens`` label
+    the positions. Raises ValueError if a size is not positive, the page would be too large, or the number of tokens
+    does not match the length."""
     if length < 1 or d_model < 1:
         raise ValueError(f"length and d_model must be positive: length={length}, d_model={d_model}")
     if length * d_model > MOST:
@@ -135,7 +135,7 @@ def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None 
 
 
 def diverging(values: Array, most: float = 1.0) -> Array:
-    """Numbers (…) as colours (…, 3), uint8: from MINUS at -most over white to PLUS at +most."""
+    """Numbers (…) as colours (…, 3), uint8: from MINUS at -most through white to PLUS at +most."""
     amount = np.clip(values / most, -1, 1)[..., None]
     ends = np.where(amount < 0, rgb(MINUS), rgb(PLUS))
     return np.rint(255 + np.abs(amount) * (ends - 255)).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""Texts for the labels of a picture: a list, or a function or tokenizer that maps ids to texts."""
+"""Text for the labels in a picture, from a list, or from a function or tokenizer that maps ids to strings."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from minigrad.viz.attention.attention_data import Reader, tokenizer_reader
 from minigrad.viz.vector import clean, cut
 
-LONGEST = 24  # characters of a label
+LONGEST = 24  # characters in a label
 
 
 def reader(names: Sequence[str] | Mapping[int, str] | Reader | Any, default: Any = None) -> Reader:
-    """A function from an id to its text. ``names`` are the texts of all ids, in order or by id; a function; or a
-    tokenizer. None stands for ``default``, a tokenizer, or None for the ids themselves. An id without a text keeps its
-    number. Raises TypeError if names has the wrong type, or is a single text."""
+    """A function from an id to its text. ``names`` has the text of all ids, in order or by id, or is a function or
+    tokenizer. None stands for ``default``: a tokenizer, or None for the ids themselves. Ids without text keep their
+    numbers. Raises TypeError if names has the wrong type, or is a single string."""
     names = default if names is None else names
     if names is None:
         return str
@@ -33,12 +33,12 @@ def reader(names: Sequence[str] | Mapping[int, str] | Reader | Any, default: Any
 
 
 def checked_texts(name: str, texts: Any) -> tuple[str, ...]:
-    """A list's items as texts. Raises ValueError for a single text."""
+    """The items of a list as strings. Raises ValueError for a single string."""
     if isinstance(texts, str):
         raise ValueError(f"{name} must be a list of texts, not one text: {texts[:24]!r}")
     return tuple(map(str, texts))
 
 
 def label(token: str) -> str:
-    """A token's text as a label: truncated, with visible blanks (``vector.clean``)."""
+    """The text of a token as a label: truncated, with visible blanks (``vector.clean``)."""
     return cut(clean(token), LONGEST)

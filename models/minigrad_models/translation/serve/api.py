@@ -1,5 +1,5 @@
-"""The page's responses, as plain data: translations of a text, split into sentences as the model needs them, and the
-attention of one sentence, by words, for people to read."""
+"""The responses for the page, as plain data: translations of text, split into sentences as the model needs them, and
+the attention for a sentence, by words, for people to read."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ LONGEST_TEXT = 5000  # characters
 MOST_SENTENCES = 100
 WIDEST_BEAM = 20
 BEAM = 5  # the initial beam if the model's default search is greedy
-MOST_LINKED = 80  # tokens of a sentence and its translation, to draw their graph: a page of about 10 MB
+MOST_LINKED = 80  # tokens in a sentence and its translation for drawing their graph: a page of about 10 MB
 MOST_WEIGHTS = 1_000_000  # layers times heads times target tokens times source tokens: about 6 MB of JSON
 
-# Letters and digits, with apostrophes, hyphens, full stops and commas between them; or a single mark.
+# Letters and digits, with apostrophes, hyphens, full stops and commas between them, or a single mark.
 _WORD = re.compile(r"\w+(?:[-'’.,]\w+)*|[^\w\s]")
 
 # An end mark, closing quotes and brackets, white space, and the next letter or digit.
 _END = re.compile(r"[.!?…]++[\"'”’»)\]]*+\s+(?=[\"'“‘«¿¡(\[]*([^\W_]))|(?<=[。！？])")
 _SHORT = (
-    "Mr|Mrs|Ms|Dr|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Gov|Sen|Jr|Sr|St|Mt|Sig|Mme|Mlle|Hr|Fr|"  # persons, places
+    "Mr|Mrs|Ms|Dr|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Gov|Sen|Jr|Sr|St|Mt|Sig|Mme|Mlle|Hr|Fr|"  # people, places
     "Fig|Figs|Eq|Eqs|Sec|Ch|Vol|No|Nos|Nr|pp|Abb|Abs|Kap|Tab|"  # before a number
     "Inc|Ltd|Co|Corp|Jan|Feb|Aug|Sept|Oct|Nov|Dec|Tel|Str|vs|bzw|etc|cf|ca|approx|inkl|et al"
 )
-# Also the day of a date, or an ordinal: one or two digits ("am 3. Mai", "vom 3.–5. Mai").
+# The day in a date, or an ordinal: one or two digits ("am 3. Mai", "vom 3.–5. Mai").
 _ABBREVIATED = re.compile(rf"(?:\b(?:{_SHORT})|\b[^\W\d_]|(?<![^\s(/–-])\d\d?)\.$")
-LONGEST = 8  # characters of an abbreviation with its full stop, and of the context before it
+LONGEST = 8  # characters in an abbreviation with its full stop, and in the context before it
 Span = tuple[int, int]  # start and end in the text
 
 
 class Refused(Exception):
-    """A rejected request, with an HTTP status, and a message for the page's user."""
+    """A rejected request, with an HTTP status and a message for the user of the page."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -59,9 +59,9 @@ def about(translator: Translator) -> dict[str, Any]:
 
 
 def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """The sentences of a text with their translations, and the ``seconds`` that translation took. The request has
-    ``text``, of one or more sentences, and ``beam``, the number of beams (by default the model's). Raises Refused if it
-    is malformed (400), or the text cannot be translated (422)."""
+    """The sentences in a text with their translations, and the ``seconds`` that translation took. The request has
+    ``text``, one or more sentences, and ``beam``, the number of beams (by default the model's). Raises Refused if the
+    request is malformed (400) or the text cannot be translated (422)."""
     text, beam = _text(request, "text"), _beam_of(translator, request)
     parts = sentences(text)
     if not parts:
@@ -88,8 +88,8 @@ def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
 
 def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
     """Both sides by token and by word (see ``words``), and weights (layers, heads, T, S) as nested lists. The request
-    has ``source`` and ``target``, one sentence each, as ``translate`` returned them. Raises Refused if it is malformed
-    (400), or the sentence is too long (422)."""
+    has ``source`` and ``target``, one sentence each, as returned by ``translate``. Raises Refused if the request is
+    malformed (400) or the sentence is too long (422)."""
     source, target = _text(request, "source"), _text(request, "target")
     result = _ask(lambda: translator.attention(source, target))
     if result.weights.size > MOST_WEIGHTS:
@@ -103,9 +103,9 @@ def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
 
 
 def linked(translator: Translator, request: dict[str, Any]) -> str:
-    """The HTML page with all attention for one sentence, and the graphs that computed it. The request has ``text``, a
-    sentence as ``translate`` returned it, and ``beam``. Raises Refused if it is malformed (400), or the sentence is too
-    long or empty (422)."""
+    """The HTML page with all attention for a sentence, and the graphs that computed it. The request has ``text``, a
+    sentence as returned by ``translate``, and ``beam``. Raises Refused if the request is malformed (400) or the
+    sentence is too long or empty (422)."""
     text, beam = _text(request, "text"), _beam_of(translator, request)
     (translation,) = _ask(lambda: translator.translate([text], beam=beam))
     attended = _ask(lambda: translator.attention(translation.source, translation.text))
@@ -122,8 +122,8 @@ def _side(tokens: Sequence[str], text: str) -> dict[str, Any]:
 
 
 def _beam_of(translator: Translator, request: dict[str, Any]) -> int:
-    """The beam of a request, by default the model's, up to the widest that the page offers; a greedy model also gets a
-    beam, to compare translations. Raises Refused if it is invalid."""
+    """The beam for a request, by default the model's, up to the widest that the page offers. Even a greedy model gets a
+    beam, for comparing translations. Raises Refused if it is invalid."""
     own = translator.settings.decoding.beam
     beam = request.get("beam", min(own, WIDEST_BEAM) if own > 1 else BEAM)
     if not isinstance(beam, int) or isinstance(beam, bool) or not 1 <= beam <= WIDEST_BEAM:
@@ -132,7 +132,7 @@ def _beam_of(translator: Translator, request: dict[str, Any]) -> int:
 
 
 def _ask(question: Any) -> Any:
-    """The translator's answer; if it rejects a sentence, the user sees the reason."""
+    """The translator's answer. If it rejects a sentence, the user sees the reason."""
     try:
         return question()
     except ValueError as error:
@@ -161,7 +161,7 @@ def _number(value: float) -> float | None:
 
 
 class Unit(NamedTuple):
-    """A piece of the text: the text before it, the piece itself, and the indices of its tokens."""
+    """A piece of text: the text before it, the piece itself, and the indices of its tokens."""
 
     before: str
     text: str
@@ -169,9 +169,9 @@ class Unit(NamedTuple):
 
 
 def units(tokens: Sequence[str], text: str) -> tuple[list[Unit], list[Unit]]:
-    """A text token by token, and word by word. The last token, EOS, is a separate unit. Spaces at the ends of tokens,
-    "▁" and case do not matter. A token that does not occur in the text is an unknown token, for the text between the
-    tokens around it."""
+    """Text token by token, and word by word. The last token, EOS, is a separate unit. Spaces at the ends of tokens, "▁"
+    and case do not matter. A token that does not occur in the text is an unknown token, which stands for the text
+    between the tokens around it."""
     spans = _spans(tokens[:-1], text)
     groups: list[list[int]] = []
     starts, last = [word.start() for word in _WORD.finditer(text)], -1
@@ -223,7 +223,7 @@ def _find(piece: str, text: str, place: int, skip: bool) -> int | None:
 
 
 def _share(text: str, start: int, end: int, count: int) -> list[Span]:
-    """The spans of consecutive unknown tokens: one word of the text each, and the rest for the last one."""
+    """The spans of consecutive unknown tokens: a word of the text for each, and the rest for the last token."""
     if not count:
         return []
     parts = [(start + m.start(), start + m.end()) for m in re.finditer(r"\S+", text[start:end])]
@@ -234,7 +234,7 @@ def _share(text: str, start: int, end: int, count: int) -> list[Span]:
 
 
 class Sentence(NamedTuple):
-    """One sentence, and its line in the text, from 0."""
+    """A sentence, and its line in the text, from 0."""
 
     line: int
     text: str

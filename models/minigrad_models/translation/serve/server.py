@@ -1,8 +1,8 @@
-"""The server of the page: uvicorn, with a time limit for each request, and its routes.
+"""The server for the page: uvicorn with a time limit for each request, and its routes.
 
-Another site's page in the same browser can send requests to localhost. Three checks block it: the Host header must
-name this machine (a foreign name that resolves to 127.0.0.1 does not: DNS rebinding), the Origin of a POST must be the
-page itself, and its body must be declared as JSON, which a foreign form cannot do.
+A page from another site in the same browser can send requests to localhost. Three checks block it: the Host header must
+name this machine (a foreign name that resolves to 127.0.0.1, as in DNS rebinding, does not), the Origin of a POST must
+be the page itself, and its body must be declared as JSON, which a foreign form cannot do.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .api import Refused
 if TYPE_CHECKING:
     from ..translator import Translator
 
-PATIENCE = 20.0  # seconds until a request must be complete, and again until its response must be read
+PATIENCE = 20.0  # seconds until a request must be complete, and until its response must be read
 LONGEST_WAIT = 120.0  # seconds that a request waits for earlier requests
 LONGEST_BODY = 64 * 1024  # bytes
 MOST_WAITING = 100  # requests for the model
@@ -46,7 +46,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
-# The page of a translation has its own policy, which lists its scripts. This one isolates it from this server.
+# The page for a translation has its own policy, which lists its scripts. This policy isolates it from this server.
 ALONE = "sandbox allow-scripts allow-downloads allow-modals; frame-ancestors 'none'"
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -66,7 +66,7 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^][:@/\s]+)(?::\d+)?")
 
 
 class Protocol(H11Protocol):
-    """HTTP on a connection with a single request (see ``HEADERS``); it is closed if the client is too slow."""
+    """HTTP on a connection with a single request (see ``HEADERS``), which is closed if the client is too slow."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -87,8 +87,8 @@ class Protocol(H11Protocol):
 
 
 class Server:
-    """Listens from construction on; ``serve_forever`` answers. Port 0 selects a free port; the host is a name or
-    address of this machine (others cannot reach 127.0.0.1). All responses except the page's files are JSON; an error is
+    """Listens once constructed, and answers in ``serve_forever``. Port 0 selects a free port; the host is a name or
+    address of this machine (others cannot reach 127.0.0.1). All responses except the page files are JSON; an error is
     ``{"error": message}``. One request at a time uses the translator; ``waiting`` counts the others. Raises OSError if
     the port is taken or not permitted, or the host is unknown; ValueError for an invalid port."""
 
@@ -140,7 +140,7 @@ class Server:
 
     def _route(self, path: str, answer: Callable[[Request, bytes], Awaitable[Response]], method: str = "GET") -> Route:
         async def endpoint(request: Request) -> Response:
-            body = await _body(request)  # first: closing a connection with unread bytes may lose the response
+            body = await _body(request)  # first, as closing a connection with unread bytes may lose the response
             self._check_host(request)
             return await answer(request, body)
 
@@ -150,7 +150,7 @@ class Server:
         return _json(api.about(self.translator))
 
     async def _linked(self, request: Request, body: bytes) -> Response:
-        """The page of attention and graph at ``/linked?text=…&beam=…``, generated on demand."""
+        """The attention and graph page at ``/linked?text=…&beam=…``, generated on demand."""
         _check_site(request)
         query: dict[str, Any] = dict(request.query_params)
         if "beam" in query:
@@ -199,7 +199,7 @@ class Server:
             self._lock.release()
 
     def _check_host(self, request: Request) -> None:
-        """Raise Refused unless the host is a numeric address or a name of this machine, which nobody can redirect."""
+        """Raise Refused unless the host is a numeric address or a name of this machine, which cannot be redirected."""
         match = _HOST.fullmatch(request.headers.get("Host", "").strip().lower())
         name = match[1].strip("[]") if match else ""
         with suppress(ValueError):
@@ -219,7 +219,7 @@ async def _constant(content: bytes, kind: str, request: Request, body: bytes) ->
 
 
 async def _body(request: Request) -> bytes:
-    """The body. Reads more than the limit, within reason: otherwise the client could miss the response."""
+    """The body of a request. Reads beyond the limit, within reason, or the client could miss the response."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -263,7 +263,7 @@ def _reason(error: OSError, port: int, host: str) -> str:
 
 
 def serve(translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> int:
-    """Serve the page until Ctrl-C, and print its address. Returns the exit status, 0. For arguments and errors see
+    """Serve the page until Ctrl-C, and print its address. Returns the exit status, 0. For the arguments and errors see
     ``Server``."""
     with Server(translator, port, host) as server:
         print(f"The translator is at {server.url} (Ctrl-C ends it)", flush=True)

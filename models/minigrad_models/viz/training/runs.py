@@ -1,4 +1,4 @@
-"""A run's data to draw: each quantity of its log, over steps, time and tokens."""
+"""The data to draw for a run: each quantity in its log, over steps, time and tokens."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from ...schema import short
 from ...training.checkpoints import RunFolder, read_checkpoint, read_log
 
 AXES = ("step", "seconds", "tokens")  # the x axes of a curve
-_LARGEST = 1e150  # products of such numbers are still finite
+_LARGEST = 1e150  # products of numbers up to this are finite
 _PLACES = (*AXES, "epoch")
 _MOST_COLUMNS = 1_000
 FIRST = ("loss", "learning rate", "gradient norm", "tokens per second")  # before all other quantities
-_ADDED = {"label_smoothing": "label smoothing", "r_drop": "R-Drop"}  # with these a loss is not a mean cross-entropy
+_ADDED = {"label_smoothing": "label smoothing", "r_drop": "R-Drop"}  # with these, a loss is not a mean cross-entropy
 _WORDS = {"lr": "learning rate", "grad_norm": "gradient norm", "tokens_per_second": "tokens per second"}
 
 
 @dataclass(frozen=True)
 class Series:
-    """One quantity of a run."""
+    """A quantity of a run."""
 
     name: str  # "loss", "training loss with label smoothing 0.1", "gradient norm", "bleu"
-    evaluated: bool  # whether it was measured in evaluations
-    places: Mapping[str, Floats]  # "step", "seconds", "tokens" and "epoch" of each point, if the log has them
+    evaluated: bool  # whether it comes from evaluations
+    places: Mapping[str, Floats]  # "step", "seconds", "tokens" and "epoch" of each point, if logged
     values: Floats  # (n,), in order of steps, including NaN and infinities
     best: tuple[int, ...] = ()  # the points that were the best evaluation so far
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run's name, its quantities, and its folder, if it has one."""
+    """The name, the quantities and (if any) the folder of a run."""
 
     name: str
     series: tuple[Series, ...]
@@ -50,7 +50,7 @@ class Run:
 
 
 def read_runs(sources: Sequence[Any], names: Sequence[str] = ()) -> tuple[Run, ...]:
-    """All runs, each with a unique name. The sources are as for ``training``, or one mapping from names to sources."""
+    """All runs, each with a unique name. The sources are as in ``training``, or a mapping from names to sources."""
     if isinstance(names, str):
         raise ValueError(f"names must be a list of texts, not one text: {short(names)}")
     if len(sources) == 1 and isinstance(sources[0], Mapping):
@@ -88,7 +88,7 @@ def _read(source: Any, name: str) -> Run:
 
 
 def _objective(folder: Path) -> str:
-    """The name of a run's objective: "loss", as in evaluations, unless its last checkpoint has additional terms."""
+    """The name of a run's objective: "loss", as in evaluations, unless the last checkpoint has additional terms."""
     try:
         settings = read_checkpoint(RunFolder(folder).last, mmap=True)["extra"]["settings"]["training"]
         more = [f"{word} {settings[name]:g}" for name, word in _ADDED.items() if settings.get(name)]
@@ -98,7 +98,7 @@ def _objective(folder: Path) -> str:
 
 
 def _series(entries: Iterable[Any], source: str, objective: str = "loss") -> tuple[Series, ...]:
-    """The quantities of a log, the most important first; ``objective`` names the training's loss."""
+    """The quantities in a log, most important first; ``objective`` names the training loss."""
     columns: dict[tuple[str, bool], list[tuple[int, float]]] = {}  # row and value
     log: list[Mapping[str, Any]] = []
     for row, entry in enumerate(entries):
@@ -131,12 +131,12 @@ def _series(entries: Iterable[Any], source: str, objective: str = "loss") -> tup
 
 
 def _quantities(entry: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[tuple[str, bool, float]]:
-    """An entry's numbers, (name, whether of an evaluation, value): nested ones have dotted names."""
+    """The numbers in an entry, (name, whether of an evaluation, value). Nested numbers have dotted names."""
     for key, value in entry.items():
         evaluated = key == "evaluation" and isinstance(value, Mapping)
         if key not in _PLACES:
             yield from ((name, evaluated, x) for name, x in _flat(value if evaluated else {key: value}))
-    if "evaluation" not in entry and "tokens_per_second" not in entry:  # an evaluation's time does not count
+    if "evaluation" not in entry and "tokens_per_second" not in entry:  # evaluation time does not count
         seconds, tokens = (number(entry.get(key)) - number(before.get(key)) for key in ("seconds", "tokens"))
         if seconds > 0 and tokens >= 0 and math.isfinite(tokens / seconds):
             yield "tokens_per_second", False, tokens / seconds
@@ -151,7 +151,7 @@ def _flat(values: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, fl
 
 
 def _rank(series: Series) -> tuple[int, bool, str]:
-    """Loss, evaluations, learning rate, gradient norm, speed, and then the rest by name."""
+    """Sort by loss, evaluations, learning rate, gradient norm, speed, then the rest by name."""
     if series.name == "loss" or series.name.startswith("training loss"):
         return 0, series.evaluated, ""
     if series.evaluated:
@@ -160,8 +160,8 @@ def _rank(series: Series) -> tuple[int, bool, str]:
 
 
 def number(value: Any) -> float:
-    """A number, possibly in a tensor, as a float; NaN for other types, and infinity for numbers that are too large to
-    calculate with."""
+    """A number, possibly in a tensor, as a float; NaN for other types, and infinity for numbers too large to calculate
+    with."""
     if isinstance(value, Variable):
         value = value.item()  # type: ignore[attr-defined]
     try:

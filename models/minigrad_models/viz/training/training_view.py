@@ -1,4 +1,4 @@
-"""``training``: curves of training runs to compare, with weights from checkpoints, and pictures."""
+"""``training``: curves for comparing training runs, with weights from checkpoints, and pictures."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from ...training.checkpoints import RunFolder, read_checkpoint
 from ..lines import Curve, draw
 from .runs import Run, read_runs
 
-_EXACT_POINTS = 20_000  # longer lists of numbers have only 7 significant digits
+_EXACT_POINTS = 20_000  # longer lists of numbers have 7 significant digits
 
 MOST_SNAPSHOTS = 40
 BINS = 40  # of a histogram
 _MOST_CELLS, _LEAST_CELLS, _ALL_CELLS = 24, 6, 1_000_000  # per side of a heat map; in all heat maps together
-_ROW_CELLS = 64  # of a vector's heat map
+_ROW_CELLS = 64  # in the heat map of a vector
 
 
 class TrainingView(Picture):
-    """Curves of one or more runs, with weights and pictures for the page. In a notebook it displays itself."""
+    """Curves for one or more runs, with weights and pictures for the page. In a notebook it displays itself."""
 
     def __init__(self, runs: tuple[Run, ...], tracks: Sequence[Track] = (), title: str = "Training") -> None:
         self.runs, self.tracks, self.title = runs, tuple(tracks), title
 
     @property
     def charts(self) -> tuple[str, ...]:
-        """The quantities to draw: first the loss, then evaluations, then the others."""
+        """The quantities to draw: first the loss, then evaluations, then the rest."""
         places = [(series.name, place) for run in self.runs for place, series in enumerate(run.series)]
         last = {name: max(place for other, place in places if other == name) for name, _ in places}
         return tuple(sorted(last, key=lambda name: last[name]))
@@ -45,7 +45,7 @@ class TrainingView(Picture):
     def page(self) -> Page:
         """The interactive page."""
         runs, places = [], {id(series.places): series.places for run in self.runs for series in run.series}
-        number = {key: i for i, key in enumerate(places)}  # several series may share a table of places
+        number = {key: i for i, key in enumerate(places)}  # several series may share a table
         for run in self.runs:
             series = []
             for s in run.series:
@@ -59,13 +59,13 @@ class TrainingView(Picture):
         return Page.of("training", self.title, data, scripts)
 
     def svg(self, chart: str = "", *, log: bool = False, width: float = 640.0) -> str:
-        """One quantity of all runs over their steps, as a vector picture on white; evaluations are dashed.
+        """Draw a quantity of all runs over their steps, as a vector picture on white. Evaluations are dashed.
 
         Args:
-            chart: one of ``charts``; by default the first, which is the loss if there is one.
-            log: whether its axis is logarithmic. width: in pixels.
+            chart: one of ``charts``; by default the first, which is the loss if available.
+            log: whether the vertical axis is logarithmic. width: in pixels.
 
-        Raises ValueError for an unknown chart, or a width that has no space for curves and their names.
+        Raises ValueError for an unknown chart, or a width too small for curves and their names.
         """
         chart = chart or next(iter(self.charts), "")
         curves = [
@@ -90,7 +90,7 @@ class TrainingView(Picture):
 def training(
     *runs: Any, names: Sequence[str] = (), snapshots: Any = None, weights: bool = True, title: str = ""
 ) -> TrainingView:
-    """Loss, learning rate, gradient norm, evaluations and speed of training runs, over steps, time or tokens.
+    """Show the loss, learning rate, gradient norm, evaluations and speed of training runs over steps, time or tokens.
 
         training("runs/toy").save("toy.html")
         training("runs/a", "runs/b", names=["post-norm", "pre-norm"]).save("norms.svg")
@@ -101,22 +101,21 @@ def training(
 
         training("runs/toy", snapshots={"graph": picture}).save("toy.html")
 
-    A run can be drawn while it trains. A loss with label smoothing has a separate chart.
+    Runs can be drawn while they train. A loss with label smoothing gets its own chart.
 
     Args:
-        runs: each a run's folder, its log.jsonl, or a list of such entries: mappings with "step" (if all lack it,
-            entries are counted) and any numbers; numbers under "evaluation" are drawn as dots.
+        runs: each a run folder, its log.jsonl, or a list of such entries: mappings with "step" (if all lack it, entries
+            are counted) and any numbers. Numbers under "evaluation" are drawn as dots.
         names: the names of the runs.
-        snapshots: pictures next to the curves, which follow the step. A mapping from steps to pictures; several
-            such mappings by name; or, instead of a mapping, a function (step, model's state) -> picture, which is
-            called for each checkpoint of the first run with a folder: its snapshots (the Trainer's settings
-            ``keep_snapshots`` and ``snapshot_every``), the best and the last. A picture is the text of an SVG, or an
-            object with ``svg()``.
-        weights: show every parameter's norm, heat map and histogram over the snapshots in the runs' folders.
-        title: the page's title.
+        snapshots: pictures next to the curves that follow the step: a mapping from steps to pictures, or several such
+            mappings by name. Instead of a mapping, a function (step, model state) -> picture is called for each
+            checkpoint of the first run with a folder: its snapshots (see ``keep_snapshots`` and ``snapshot_every`` in
+            the Trainer's settings), the best and the last. A picture is SVG text, or an object with ``svg()``.
+        weights: show every parameter's norm, heat map and histogram over the snapshots in the run folders.
+        title: the page title.
 
     Raises FileNotFoundError if a folder has no log; TypeError for objects that are not runs or pictures; ValueError if
-    a line is not a JSON object, or a text is not an SVG.
+    a line is not a JSON object or a string is not SVG.
     """
     read = read_runs(runs, names)
     tracks = tracks_of(snapshots, read)
@@ -129,7 +128,7 @@ def training(
 
 
 def _listed(values: Any) -> list[float | int]:
-    """Numbers for JSON: integers without a decimal point, long lists with 7 digits."""
+    """Numbers for JSON: integers without a decimal point, and long lists with 7 digits."""
     finite = values[np.isfinite(values)]
     if finite.size == values.size and np.abs(finite).max(initial=0) < 2**53 and (finite == np.rint(finite)).all():
         whole: list[float | int] = values.astype(np.int64).tolist()
@@ -140,7 +139,7 @@ def _listed(values: Any) -> list[float | int]:
 
 
 def checkpoints(folder: Path) -> dict[int, Path]:
-    """A run's snapshots, best and last weights, by their steps: at most MOST_SNAPSHOTS, evenly spaced."""
+    """A run's snapshots, best and last weights by step, at most MOST_SNAPSHOTS, evenly spaced."""
     run = RunFolder(folder)
     paths: dict[int, Path] = {}
     for path in (run.best, run.last):
@@ -155,7 +154,7 @@ def checkpoints(folder: Path) -> dict[int, Path]:
 
 
 def states(paths: Mapping[int, Path]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The steps, and the model's state at each; skips unreadable checkpoints, with a warning."""
+    """The steps, and the model state at each. Unreadable checkpoints are skipped with a warning."""
     for step, path in paths.items():
         if (content := _read(path)) is not None:
             yield step, content["model"]
@@ -164,7 +163,7 @@ def states(paths: Mapping[int, Path]) -> Iterator[tuple[int, Mapping[str, Any]]]
 def _read(path: Path) -> dict[str, Any] | None:
     try:
         return read_checkpoint(path, mmap=True)
-    except FileNotFoundError:  # a running training deletes old ones
+    except FileNotFoundError:  # training deletes old snapshots
         return None
     except RuntimeError as error:
         warnings.warn(f"left out of the picture: {error}", stacklevel=5)
@@ -173,7 +172,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 @dataclass
 class Parameter:
-    """One parameter over the snapshots: its name and shape in the model's state, and its changes."""
+    """A parameter over the snapshots: its name and shape in the model state, and its changes."""
 
     name: str
     shape: tuple[int, ...]
@@ -185,7 +184,7 @@ class Parameter:
     range: tuple[float, float] = (0.0, 0.0)  # the smallest and largest weight of all snapshots
 
     def as_data(self) -> dict[str, Any]:
-        """Data for the page: heat in 255 shades, histogram in 256 heights."""
+        """Data for the page: heat maps in 255 shades, histograms in 256 heights."""
         scale = float(np.abs(self.heat).max(initial=0.0, where=np.isfinite(self.heat)))
         shades = np.nan_to_num(self.heat / (scale or 1.0) * 127, nan=-128, posinf=127, neginf=-127)
         heights = self.histogram * (255 / max(int(self.histogram.max(initial=0)), 1))
@@ -194,7 +193,7 @@ class Parameter:
 
 
 def read_weights(folder: Path) -> tuple[list[int], list[Parameter]]:
-    """The steps of a run's snapshots, and the parameters that have the same shape in all of them."""
+    """The steps of a run's snapshots, and the parameters with the same shape in all snapshots."""
     snapshots = []
     for step, state in states(checkpoints(folder)):
         arrays = {name: getattr(value, "array", None) for name, value in state.items()}
@@ -238,7 +237,7 @@ def heat_map(array: Array, most: int) -> Floats:
 
 @dataclass(frozen=True)
 class Track:
-    """Pictures by step, or a table of a run's parameters."""
+    """Pictures by step, or a table of parameters in a run."""
 
     name: str
     steps: list[int]  # ascending
@@ -273,7 +272,7 @@ def tracks_of(snapshots: Any, runs: tuple[Run, ...]) -> list[Track]:
 
 
 def _in_order(name: str, pictures: Iterable[tuple[Any, Any]], run: int = 0) -> Track:
-    """Pictures of steps, in any order, as texts of SVGs. Each is drawn before the next one is requested: a graph keeps
+    """Pictures for steps, given in any order, as SVG text. Each is drawn before the next is requested, as a graph keeps
     all arrays of its step in memory."""
     frames: dict[int, str] = {}
     for step, picture in pictures:
