@@ -18,7 +18,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     @property
     def H(self) -> Tensor:
-        """The conjugate transpose of a matrix. Raises RuntimeError: the number of axes is not 0 or 2."""
+        """The conjugate transpose of a matrix. Raises RuntimeError unless the tensor has 0 or 2 axes."""
 
     @property
     def T(self) -> Tensor:
@@ -103,7 +103,7 @@ class Methods(Viewing, Generic[Tensor]):
         atol: builtins.float = 1e-08,
         equal_nan: builtins.bool = False,
     ) -> builtins.bool:
-        """Whether all elements are equal, or within atol + rtol · |other| of each other."""
+        """Whether all elements are equal or within atol + rtol · |other| of each other."""
 
     def amax(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
         """The largest over ``dim``; equal elements share the gradient, which is NaN if a NaN wins, unlike in
@@ -116,7 +116,7 @@ class Methods(Viewing, Generic[Tensor]):
     def aminmax(
         self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False
     ) -> return_types.aminmax[Tensor]:
-        """The smallest and the largest over ``dim``: (min, max)."""
+        """The smallest and largest elements over ``dim``: (min, max)."""
 
     def angle(self) -> Tensor:
         """The angle to the real axis in (-π, π]; 0 or π for real numbers."""
@@ -178,7 +178,7 @@ class Methods(Viewing, Generic[Tensor]):
     def argsort(
         self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = True
     ) -> Tensor:
-        """The indices that sort the tensor along ``dim``, int64."""
+        """The indices (int64) that sort the tensor along ``dim``."""
 
     def argwhere(self) -> Tensor:
         """The indices of the nonzero elements, (N, axes)."""
@@ -186,18 +186,20 @@ class Methods(Viewing, Generic[Tensor]):
     def as_strided(
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
     ) -> Tensor:
-        """Elements of the tensor's whole memory by sizes and strides, in elements: a view if a CPU tensor covers all
-        of its memory, in order, else a copy. Gradients flow only to elements of the tensor; after a change in place,
-        none do. ``storage_offset``: the start in that memory; by default the tensor's start. Raises RuntimeError:
-        elements would be outside the memory, or elements of the tensor share memory."""
+        """Elements of the tensor's whole memory, selected by sizes and strides (in elements). The result is a view
+        if a CPU tensor covers all of its memory in order, else a copy. Gradients flow only to elements of the
+        tensor, and not at all after an in-place change. ``storage_offset`` is the start in that memory (by default
+        the tensor's start). Raises RuntimeError if elements would be outside the memory, or elements of the tensor
+        share memory."""
 
     def as_strided_(
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
     ) -> Tensor:
-        """In place: Elements of the tensor's whole memory by sizes and strides, in elements: a view if a CPU tensor
-        covers all of its memory, in order, else a copy. Gradients flow only to elements of the tensor; after a
-        change in place, none do. ``storage_offset``: the start in that memory; by default the tensor's start. Raises
-        RuntimeError: elements would be outside the memory, or elements of the tensor share memory."""
+        """In place: Elements of the tensor's whole memory, selected by sizes and strides (in elements). The result
+        is a view if a CPU tensor covers all of its memory in order, else a copy. Gradients flow only to elements of
+        the tensor, and not at all after an in-place change. ``storage_offset`` is the start in that memory (by
+        default the tensor's start). Raises RuntimeError if elements would be outside the memory, or elements of the
+        tensor share memory."""
 
     def as_strided_scatter(
         self,
@@ -206,8 +208,9 @@ class Methods(Viewing, Generic[Tensor]):
         stride: Sequence[builtins.int],
         storage_offset: builtins.int | None = None,
     ) -> Tensor:
-        """A copy with the elements that ``as_strided`` selects set to ``src``. Raises RuntimeError: the input is not
-        contiguous, or part of larger memory; ``src`` does not have shape ``size``; two elements would share memory."""
+        """A copy with the elements that ``as_strided`` selects set to ``src``. Raises RuntimeError if the input is
+        not contiguous or is part of larger memory, ``src`` does not have shape ``size``, or two elements would share
+        memory."""
 
     def asin(self) -> Tensor:
         """arcsin x, elementwise."""
@@ -248,16 +251,16 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: beta · input + alpha · batch1 batch2, batch by batch."""
 
     def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
-        """1 with the probability in each element (or with probability ``p``), else 0."""
+        """1 with the probability given by each element (or with probability ``p``), else 0."""
 
     def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
-        """In place: 1 with probability p (a number, or a tensor with one for each element), else 0."""
+        """In place: 1 with probability p (a number, or a tensor with a probability for each element), else 0."""
 
     def bfloat16(self, memory_format: Any = None) -> Tensor:
         """As bfloat16."""
 
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
-        """How often each of 0, 1, 2 ... occurs in a vector of integers; with weights, their sums."""
+        """How often each of 0, 1, 2 ... occurs in a vector of integers. With weights, returns their sums."""
 
     def bitwise_and(self, other: Tensor | Scalar) -> Tensor:
         """a & b, bit by bit (logical and of bools), elementwise; the operands broadcast."""
@@ -296,7 +299,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a ^ b, bit by bit, elementwise; the operands broadcast."""
 
     def bmm(self, mat2: Tensor) -> Tensor:
-        """The products of two batches of matrices, (B, N, M) and (B, M, P) -> (B, N, P)."""
+        """The matrix products of two batches, (B, N, M) and (B, M, P) -> (B, N, P)."""
 
     def bool(self, memory_format: Any = None) -> Tensor:
         """As bool."""
@@ -328,24 +331,24 @@ class Methods(Viewing, Generic[Tensor]):
         """As int8."""
 
     def cholesky(self, upper: builtins.bool = False) -> Tensor:
-        """L in A = L Lᴴ for positive definite A, or Lᴴ if ``upper``. Raises LinAlgError: a matrix is not positive
+        """L in A = L Lᴴ for positive definite A, or Lᴴ if ``upper``. Raises LinAlgError if a matrix is not positive
         definite."""
 
     def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
-        """(L Lᴴ)⁻¹ for L from ``linalg.cholesky``, or (Lᴴ L)⁻¹ for an upper triangle."""
+        """(L Lᴴ)⁻¹ for L from ``linalg.cholesky``, or (Lᴴ L)⁻¹ if ``upper``."""
 
     def cholesky_solve(self, input2: Tensor, upper: builtins.bool = False) -> Tensor:
-        """X in L Lᴴ X = input for L (``input2``) from ``linalg.cholesky`` (Lᴴ L X = input for an upper triangle)."""
+        """X in L Lᴴ X = input, where L is ``input2`` from ``linalg.cholesky``, or in Lᴴ L X = input if ``upper``."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """At most ``chunks`` pieces of equal length (the last may be shorter); that many empty ones for an empty
-        axis."""
+        """At most ``chunks`` pieces of equal length (the last may be shorter). An empty axis yields ``chunks`` empty
+        ones."""
 
     def clamp(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
-        """input clamped to [min, max]; bounds are numbers or tensors."""
+        """input clamped to [min, max]. The bounds may be numbers or tensors."""
 
     def clamp_(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
-        """In place: input clamped to [min, max]; bounds are numbers or tensors."""
+        """In place: input clamped to [min, max]. The bounds may be numbers or tensors."""
 
     def clamp_max(self, max: Scalar) -> Tensor:
         """input, at most ``max``."""
@@ -360,16 +363,16 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: input, at least ``min``."""
 
     def clip(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
-        """input clamped to [min, max]; bounds are numbers or tensors."""
+        """input clamped to [min, max]. The bounds may be numbers or tensors."""
 
     def clip_(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
-        """In place: input clamped to [min, max]; bounds are numbers or tensors."""
+        """In place: input clamped to [min, max]. The bounds may be numbers or tensors."""
 
     def clone(self, *, memory_format: Any = None) -> Tensor:
-        """A copy, through which gradients flow, with the tensor's memory order, or a memory format's."""
+        """A copy through which gradients flow, in the tensor's memory order or in a memory format."""
 
     def conj(self) -> Tensor:
-        """a - bi for a + bi; for a real tensor, itself."""
+        """The complex conjugate, a - bi for a + bi, or a real tensor itself."""
 
     def conj_physical(self) -> Tensor:
         """``conj``, computed immediately."""
@@ -382,7 +385,8 @@ class Methods(Viewing, Generic[Tensor]):
         copy."""
 
     def copy_(self, other: Tensor, non_blocking: builtins.bool = False) -> Tensor:
-        """In place: copy the elements of another tensor (broadcast, in this one's dtype, from any device)."""
+        """In place: copy the elements of another tensor from any device, with broadcasting and conversion to this
+        dtype."""
 
     def copysign(self, other: Tensor | Scalar) -> Tensor:
         """|a| with the sign of b, where -0.0 is negative, elementwise; the operands broadcast."""
@@ -406,7 +410,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: cosh x, elementwise."""
 
     def count_nonzero(self, dim: Dims = None) -> Tensor:
-        """The number of nonzero elements over ``dim``, int64."""
+        """The number of nonzero elements along ``dim``, int64."""
 
     def cov(self, *, correction: builtins.int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
         """The covariances of the rows (variables) over the columns (observations).
@@ -415,26 +419,26 @@ class Methods(Viewing, Generic[Tensor]):
             fweights: (N,) integers, how often each observation occurs.
             aweights: (N,) floats, the weight of each observation.
 
-        Raises RuntimeError for more than two axes, or weights with a wrong shape, dtype or sign.
+        Raises RuntimeError for more than two axes, or weights with the wrong shape, dtype or sign.
         """
 
     def cpu(self, memory_format: Any = None) -> Tensor:
         """The tensor in main memory."""
 
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
-        """The cross product along an axis of length 3 (by default the first such axis); shapes broadcast.
+        """The cross product along an axis of length 3 (by default the first such axis). Shapes broadcast.
 
-        Raises RuntimeError if the axis's length is not 3, IndexError if the axis does not exist.
+        Raises RuntimeError if the length of the axis is not 3, IndexError if the axis does not exist.
         """
 
     def cuda(self, device: Any = None, non_blocking: builtins.bool = False) -> Tensor:
         """The tensor on a GPU."""
 
     def cummax(self, dim: builtins.int) -> return_types.ValuesIndices[Tensor]:
-        """Running maxima along ``dim``: (values, indices; of equal ones, the last)."""
+        """Running maxima along ``dim``: (values, indices). Among equal values, the last index is returned."""
 
     def cummin(self, dim: builtins.int) -> return_types.ValuesIndices[Tensor]:
-        """Running minima along ``dim``: (values, indices; of equal ones, the last)."""
+        """Running minima along ``dim``: (values, indices). Among equal values, the last index is returned."""
 
     def cumprod(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
         """Cumulative products along ``dim``."""
@@ -461,19 +465,19 @@ class Methods(Viewing, Generic[Tensor]):
         """The determinant of square matrices."""
 
     def detach(self) -> Tensor:
-        """The same memory without history; in-place changes are still tracked."""
+        """A tensor with the same memory but no history. In-place changes to it are still tracked."""
 
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
-        """A matrix with a vector as its diagonal; for a matrix, its diagonal."""
+        """A matrix with a vector as its diagonal, or the diagonal of a matrix."""
 
     def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
-        """Matrices over the axes ``dim1`` and ``dim2``, with the last axis as their diagonals."""
+        """Matrices in the axes ``dim1`` and ``dim2``, with the input's last axis as their diagonals."""
 
     def diagflat(self, offset: builtins.int = 0) -> Tensor:
         """All elements as a matrix's diagonal."""
 
     def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
-        """The elements (i, i + offset) of two axes, as a last axis."""
+        """The elements (i, i + offset) of two axes, as a new last axis."""
 
     def diagonal_scatter(
         self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1
@@ -483,7 +487,8 @@ class Methods(Viewing, Generic[Tensor]):
     def diff(
         self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None
     ) -> Tensor:
-        """Differences of adjacent elements along ``dim``, taken ``n`` times; a copy of only the input for n = 0."""
+        """Differences between adjacent elements along ``dim``, taken ``n`` times. For n = 0, a copy of the input
+        only."""
 
     def digamma(self) -> Tensor:
         """The derivative of ln Γ(x), elementwise."""
@@ -495,22 +500,22 @@ class Methods(Viewing, Generic[Tensor]):
         """The number of axes."""
 
     def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
-        """The p-norm of the difference."""
+        """The p-norm of the difference between two tensors."""
 
     def div(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
-        """input / other, elementwise; ``rounding_mode`` "floor" or "trunc" rounds the quotient."""
+        """input / other, elementwise. A ``rounding_mode`` of "floor" or "trunc" rounds the quotient."""
 
     def div_(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
-        """In place: input / other, elementwise; ``rounding_mode`` "floor" or "trunc" rounds the quotient."""
+        """In place: input / other, elementwise. A ``rounding_mode`` of "floor" or "trunc" rounds the quotient."""
 
     def divide(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
-        """input / other, elementwise; ``rounding_mode`` "floor" or "trunc" rounds the quotient."""
+        """input / other, elementwise. A ``rounding_mode`` of "floor" or "trunc" rounds the quotient."""
 
     def divide_(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
-        """In place: input / other, elementwise; ``rounding_mode`` "floor" or "trunc" rounds the quotient."""
+        """In place: input / other, elementwise. A ``rounding_mode`` of "floor" or "trunc" rounds the quotient."""
 
     def dot(self, tensor: Tensor) -> Tensor:
-        """Σ aᵢ bᵢ of two vectors."""
+        """The dot product Σ aᵢ bᵢ of two vectors."""
 
     def double(self, memory_format: Any = None) -> Tensor:
         """As float64."""
@@ -537,10 +542,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: 2/√π ∫₀ˣ exp(-t²) dt, elementwise."""
 
     def erfc(self) -> Tensor:
-        """1 - erf x, precise where that is tiny, elementwise."""
+        """1 - erf x, precise even where that is tiny, elementwise."""
 
     def erfc_(self) -> Tensor:
-        """In place: 1 - erf x, precise where that is tiny, elementwise."""
+        """In place: 1 - erf x, precise even where that is tiny, elementwise."""
 
     def erfinv(self) -> Tensor:
         """The inverse of erf, elementwise."""
@@ -561,7 +566,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: eˣ, elementwise."""
 
     def expand(self, *shape: Any, size: Any = None, implicit: builtins.bool = False) -> Tensor:
-        """The tensor with axes of length 1 repeated without a copy; -1 keeps a length."""
+        """The tensor with axes of length 1 repeated without copying. A length of -1 stays unchanged."""
 
     def expand_as(self, other: Tensor) -> Tensor:
         """``expand`` to a tensor's shape."""
@@ -573,14 +578,13 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: eˣ - 1, exact near 0, elementwise."""
 
     def exponential_(self, lambd: builtins.float = 1.0, *, generator: Generator | None = None) -> Tensor:
-        """In place: numbers from the exponential distribution of rate ``lambd``."""
+        """In place: numbers from the exponential distribution with rate ``lambd``."""
 
     def fill_(self, value: Any) -> Tensor:
         """In place: set every element to ``value``, a number or a 0-d tensor."""
 
     def fill_diagonal_(self, fill_value: builtins.float, wrap: builtins.bool = False) -> Tensor:
-        """In place: fill the main diagonal with ``fill_value``; with ``wrap`` it starts over further down a tall
-        matrix."""
+        """In place: fill the main diagonal with ``fill_value``. ``wrap`` repeats it in tall matrices."""
 
     def fix(self) -> Tensor:
         """x without its fraction, elementwise."""
@@ -592,7 +596,8 @@ class Methods(Viewing, Generic[Tensor]):
         """The tensor with the axes from ``start_dim`` to ``end_dim`` merged into one."""
 
     def flip(self, *places: Any, dims: Any = None) -> Tensor:
-        """The tensor reversed along ``dims`` (numbers, or one sequence of them). Raises RuntimeError: an axis twice."""
+        """The tensor reversed along ``dims`` (separate numbers or one sequence). Raises RuntimeError for repeated
+        axes."""
 
     def fliplr(self) -> Tensor:
         """The tensor reversed along axis 1."""
@@ -604,10 +609,10 @@ class Methods(Viewing, Generic[Tensor]):
         """As float32."""
 
     def float_power(self, exponent: Any) -> Tensor:
-        """input to the power of ``exponent``, in float64, or complex128 if one of them is complex."""
+        """input to the power of ``exponent``, in float64, or in complex128 if either is complex."""
 
     def float_power_(self, exponent: Any) -> Tensor:
-        """In place: input to the power of ``exponent``, in float64, or complex128 if one of them is complex."""
+        """In place: input to the power of ``exponent``, in float64, or in complex128 if either is complex."""
 
     def floor(self) -> Tensor:
         """⌊x⌋, elementwise."""
@@ -640,7 +645,8 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: The fraction: input - trunc(input)."""
 
     def frexp(self) -> return_types.frexp[Tensor]:
-        """(mantissa, exponent): input = mantissa · 2^exponent with 1/2 <= |mantissa| < 1; the exponent is int32."""
+        """(mantissa, exponent), where input = mantissa · 2^exponent and 1/2 <= |mantissa| < 1. The exponent is
+        int32."""
 
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor:
         """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
@@ -658,20 +664,20 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a ≥ b, elementwise; the operands broadcast."""
 
     def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Tensor:
-        """In place: the number of trials of probability p until the first success."""
+        """In place: the number of trials until the first success, where each succeeds with probability p."""
 
     def geqrf(self) -> return_types.geqrf[Tensor]:
-        """(a, tau): R in the upper triangle of a, and Q's reflections below it, for ``linalg.householder_product``;
+        """(a, tau): R in the upper triangle of a, and Q's reflections below it, for ``linalg.householder_product``,
         without a gradient."""
 
     def ger(self, vec2: Tensor) -> Tensor:
-        """aᵢ bⱼ of two vectors."""
+        """The outer product aᵢ bⱼ of two vectors."""
 
     def get_device(self) -> builtins.int:
-        """The GPU's number, -1 on the CPU."""
+        """The index of the tensor's GPU, or -1 on the CPU."""
 
     def getitem(self, key: Any) -> Tensor:
-        """input[key]: a view for numbers, slices, None and the ellipsis, a copy for index tensors and masks."""
+        """input[key]: a view for numbers, slices, None and the ellipsis, or a copy for index tensors and masks."""
 
     def greater(self, other: Tensor | Scalar) -> Tensor:
         """a > b, elementwise; the operands broadcast."""
@@ -701,14 +707,14 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: 0 below 0, 1 above, and ``values`` at 0; 0 for NaN, as in PyTorch."""
 
     def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0) -> Tensor:
-        """The number of elements in each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the tensor's
-        extremes), in the tensor's dtype."""
+        """The number of elements in each of ``bins`` equal intervals from ``min`` to ``max`` (the tensor's extremes
+        if both are 0), in the tensor's dtype."""
 
     def histogram(
         self, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: builtins.bool = False
     ) -> return_types.histogram[Tensor]:
-        """(the number of elements in each interval, the intervals' edges): ``bins`` equal intervals from
-        ``range[0]`` to ``range[1]`` (by default the tensor's extremes), or a tensor of edges."""
+        """(the number of elements in each interval, the interval edges). ``bins``: the number of equal intervals
+        from ``range[0]`` to ``range[1]`` (by default the tensor's extremes), or a tensor of edges."""
 
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """``tensor_split`` along axis 1, or axis 0 for vectors."""
@@ -739,7 +745,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     @property
     def imag(self) -> Tensor:
-        """The imaginary part, in the same memory; it can be assigned. Raises RuntimeError for a real tensor."""
+        """The imaginary part, in the same memory. It can be assigned to. Raises RuntimeError for a real tensor."""
     @imag.setter
     def imag(self, value: Any) -> None: ...
     def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
@@ -764,30 +770,30 @@ class Methods(Viewing, Generic[Tensor]):
         """A copy with out[indices] = values; with ``accumulate`` they are added, also for repeated indices."""
 
     def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """In place: input[indices] = values; with ``accumulate`` the values are added, also for repeated indices."""
+        """In place: input[indices] = values; with ``accumulate`` the values are added, even for repeated indices."""
 
     def index_reduce(
         self, dim: builtins.int, index: Tensor, source: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """``scatter_reduce`` for whole slices: "prod", "mean", "amax" or "amin" of the slices with the same index."""
+        """Reduce whole slices with the same index, as in ``scatter_reduce``, by "prod", "mean", "amax" or "amin"."""
 
     def index_reduce_(
         self, dim: builtins.int, index: Tensor, source: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """In place: ``scatter_reduce`` for whole slices: "prod", "mean", "amax" or "amin" of the slices with the
-        same index."""
+        """In place: Reduce whole slices with the same index, as in ``scatter_reduce``, by "prod", "mean", "amax" or
+        "amin"."""
 
     def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
-        """The slices of an axis at a vector of indices."""
+        """The slices along an axis at the given indices (a vector)."""
 
     def inner(self, other: Tensor) -> Tensor:
-        """Sums of products over the last axis of both."""
+        """Sums of products over the last axis of both tensors."""
 
     def int(self, memory_format: Any = None) -> Tensor:
         """As int32."""
 
     def inverse(self) -> Tensor:
-        """The inverse of square matrices. Raises LinAlgError: a matrix is singular."""
+        """The inverse of square matrices. Raises LinAlgError if a matrix is singular."""
 
     def is_complex(self) -> builtins.bool:
         """Whether the dtype is complex."""
@@ -796,7 +802,7 @@ class Methods(Viewing, Generic[Tensor]):
         """False: conjugation is never lazy."""
 
     def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
-        """Whether the elements are in memory in the order of their indices, or in the order of a memory format."""
+        """Whether the elements are stored in index order, or in the order of a memory format."""
 
     @property
     def is_cpu(self) -> builtins.bool:
@@ -842,7 +848,8 @@ class Methods(Viewing, Generic[Tensor]):
         atol: builtins.float = 1e-08,
         equal_nan: builtins.bool = False,
     ) -> Tensor:
-        """Which elements are equal, or within atol + rtol · |other| of each other."""
+        """An elementwise bool tensor: True where the elements are equal or within atol + rtol · |other| of each
+        other."""
 
     def isfinite(self) -> Tensor:
         """x is finite: not NaN and not infinite, elementwise."""
@@ -878,11 +885,11 @@ class Methods(Viewing, Generic[Tensor]):
         (frequencies, frames) -> (L,), or (B, frequencies, frames) -> (B, L).
 
         Args:
-            onesided: the spectra have n_fft // 2 + 1 frequencies; by default inferred from their number.
-            length: cut or zero-pad the signal to this length.
-            return_complex: the signal is complex.
+            onesided: whether the spectra have n_fft // 2 + 1 frequencies; inferred by default.
+            length: the length to which to cut or zero-pad the signal.
+            return_complex: whether the signal is complex.
 
-        Raises RuntimeError: lengths do not match; all windows are 0 at some position of the signal.
+        Raises RuntimeError if lengths do not match, or all windows are 0 at some position of the signal.
         """
 
     @property
@@ -966,7 +973,7 @@ class Methods(Viewing, Generic[Tensor]):
     def log_normal_(
         self, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: Generator | None = None
     ) -> Tensor:
-        """In place: numbers whose logarithms are normal, with this mean and standard deviation."""
+        """In place: numbers whose logarithms are normally distributed with this mean and standard deviation."""
 
     def log_softmax(self, dim: builtins.int, dtype: Any = None) -> Tensor:
         """The logarithm of softmax along ``dim``, computed without loss of precision."""
@@ -978,10 +985,10 @@ class Methods(Viewing, Generic[Tensor]):
         """log₂(2ᵃ + 2ᵇ)."""
 
     def logcumsumexp(self, dim: builtins.int) -> Tensor:
-        """ln of the running sums of eˣ along ``dim``."""
+        """The logarithm of the running sums of eˣ along ``dim``."""
 
     def logdet(self) -> Tensor:
-        """The logarithm of the determinant, NaN where it is negative (the principal one for complex numbers)."""
+        """The logarithm of the determinant (the principal value if complex); NaN where the determinant is negative."""
 
     def logical_and(self, other: Tensor | Scalar) -> Tensor:
         """Both are not 0, elementwise; the operands broadcast."""
@@ -1008,11 +1015,11 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: Exactly one is not 0, elementwise; the operands broadcast."""
 
     def logit(self, eps: builtins.float | None = None) -> Tensor:
-        """ln(p / (1 - p)), the inverse of sigmoid; p is first clamped to [eps, 1 - eps], unless eps is None."""
+        """ln(p / (1 - p)), the inverse of sigmoid. Unless eps is None, p is first clamped to [eps, 1 - eps]."""
 
     def logit_(self, eps: builtins.float | None = None) -> Tensor:
-        """In place: ln(p / (1 - p)), the inverse of sigmoid; p is first clamped to [eps, 1 - eps], unless eps is
-        None."""
+        """In place: ln(p / (1 - p)), the inverse of sigmoid. Unless eps is None, p is first clamped to [eps, 1 -
+        eps]."""
 
     def logsumexp(self, dim: Dims, keepdim: builtins.bool = False) -> Tensor:
         """ln Σ eˣ over ``dim``."""
@@ -1027,10 +1034,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a < b, elementwise; the operands broadcast."""
 
     def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> tuple[Tensor, ...]:
-        """(LU, pivots) of ``linalg.lu_factor``, with info if ``get_infos``."""
+        """(LU, pivots) from ``linalg.lu_factor``, followed by info if ``get_infos``."""
 
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-        """``linalg.lu_solve`` with the right side first."""
+        """``linalg.lu_solve`` with the right-hand side first."""
 
     @property
     def mH(self) -> Tensor:
@@ -1050,79 +1057,76 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: The tensor with ``value`` (a number or a 0-d tensor) where the bool mask is True."""
 
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
-        """A copy whose elements where the bool mask is True are the first elements of ``source``, in order."""
+        """A copy with the elements where the bool mask is True set to the first elements of ``source``, in order."""
 
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
-        """In place: A copy whose elements where the bool mask is True are the first elements of ``source``, in
+        """In place: A copy with the elements where the bool mask is True set to the first elements of ``source``, in
         order."""
 
     def masked_select(self, mask: Tensor) -> Tensor:
         """The elements where the bool mask (broadcast) is True, as a vector."""
 
     def matmul(self, other: Tensor) -> Tensor:
-        """The matrix product over the last axis of one and the second to last of the other; leading axes broadcast."""
+        """The matrix product over the last axis of ``input`` and the second to last of ``other``. Leading axes
+        broadcast."""
 
     def matrix_exp(self) -> Tensor:
         """eˣ of square matrices: Σ xⁿ / n!"""
 
     def matrix_power(self, n: builtins.int) -> Tensor:
-        """A square matrix to a power, n >= 0; for a negative n the power of its inverse."""
+        """A square matrix to the power n. A negative n means a power of its inverse."""
 
     @overload
     def max(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), where the gradient flows to that index; with a
-        tensor, the elementwise maximum."""
+        """The largest element. With ``dim``, (values, indices), where the gradient flows to those indices. With
+        another tensor, the elementwise maximum."""
 
     @overload
     def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.max[Tensor]:
-        """The largest element; with ``dim`` (values, indices), where the gradient flows to that index; with a
-        tensor, the elementwise maximum."""
+        """The largest element. With ``dim``, (values, indices), where the gradient flows to those indices. With
+        another tensor, the elementwise maximum."""
 
     @overload
     def max(self, dim: Tensor) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), where the gradient flows to that index; with a
-        tensor, the elementwise maximum."""
+        """The largest element. With ``dim``, (values, indices), where the gradient flows to those indices. With
+        another tensor, the elementwise maximum."""
 
     @overload
     def max(self, *, other: Tensor) -> Tensor:
-        """The largest element; with ``dim`` (values, indices), where the gradient flows to that index; with a
-        tensor, the elementwise maximum."""
+        """The largest element. With ``dim``, (values, indices), where the gradient flows to those indices. With
+        another tensor, the elementwise maximum."""
 
     def maximum(self, other: Tensor | Scalar) -> Tensor:
         """max(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
 
     def mean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
-        """The mean over ``dim``, or over all elements if None; only for floating-point tensors."""
+        """The mean over ``dim``, or over all elements if None. Only floating-point tensors are supported."""
 
     @overload
     def median(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The median, or the lower of two for an even number; with ``dim``, (values, indices). NaN if any element
-        is."""
+        """The median, or the lower of two for an even number; NaN if any element is NaN. With ``dim``, (values,
+        indices)."""
 
     @overload
     def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
-        """The median, or the lower of two for an even number; with ``dim``, (values, indices). NaN if any element
-        is."""
+        """The median, or the lower of two for an even number; NaN if any element is NaN. With ``dim``, (values,
+        indices)."""
 
     @overload
     def min(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), where those get the gradient; with a tensor,
-        ``minimum``."""
+        """The smallest element. With ``dim``, (values, indices). With another tensor, the elementwise minimum."""
 
     @overload
     def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.min[Tensor]:
-        """The smallest element; with ``dim`` (values, indices), where those get the gradient; with a tensor,
-        ``minimum``."""
+        """The smallest element. With ``dim``, (values, indices). With another tensor, the elementwise minimum."""
 
     @overload
     def min(self, dim: Tensor) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), where those get the gradient; with a tensor,
-        ``minimum``."""
+        """The smallest element. With ``dim``, (values, indices). With another tensor, the elementwise minimum."""
 
     @overload
     def min(self, *, other: Tensor) -> Tensor:
-        """The smallest element; with ``dim`` (values, indices), where those get the gradient; with a tensor,
-        ``minimum``."""
+        """The smallest element. With ``dim``, (values, indices). With another tensor, the elementwise minimum."""
 
     def minimum(self, other: Tensor | Scalar) -> Tensor:
         """min(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
@@ -1131,19 +1135,18 @@ class Methods(Viewing, Generic[Tensor]):
         """The product of two matrices."""
 
     def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
-        """The most frequent value along ``dim``, the smallest if several are: (values, indices of its last
-        occurrence)."""
+        """The most frequent value along ``dim``, the smallest of several: (values, indices of the last occurrence)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other positions, the rest in order. Raises RuntimeError: an axis twice, or unequal numbers
-        of axes."""
+        """The tensor with axes moved to other positions. Raises RuntimeError for repeated axes or unequal numbers of
+        axes."""
 
     def movedim(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other positions, the rest in order. Raises RuntimeError: an axis twice, or unequal numbers
-        of axes."""
+        """The tensor with axes moved to other positions. Raises RuntimeError for repeated axes or unequal numbers of
+        axes."""
 
     def msort(self) -> Tensor:
-        """Sorted along the first axis."""
+        """The tensor sorted along the first axis."""
 
     def mul(self, other: Tensor | Scalar) -> Tensor:
         """a b, elementwise; the operands broadcast."""
@@ -1155,12 +1158,12 @@ class Methods(Viewing, Generic[Tensor]):
         self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None
     ) -> Tensor:
         """Indices drawn with the weights in each row, (..., num_samples) int64. For one sample per row, or several
-        without replacement, it takes the largest p / Exp(1), as PyTorch does; for several with replacement, it
-        inverts the cumulative sums. A GPU also inverts them for one sample per row, so that the indices differ from
-        the CPU's, and does not check the weights, since the program would have to wait.
+        without replacement, it selects the largest p / Exp(1), as PyTorch does. For several with replacement, it
+        inverts the cumulative sums. On a GPU, it also inverts them for one sample per row, so the indices differ
+        from those on a CPU, and it does not check the weights, since the program would have to wait.
 
-        Raises RuntimeError: weights that are negative, not finite or all 0 (on the CPU); more samples than weights;
-        more than 2²⁴ weights, the limit for cumulative sums in float32.
+        Raises RuntimeError if weights are negative, not finite or all 0 (on the CPU), if there are more samples than
+        weights, or if there are more than 2²⁴ weights, the limit for cumulative sums in float32.
         """
 
     def multiply(self, other: Tensor | Scalar) -> Tensor:
@@ -1173,43 +1176,43 @@ class Methods(Viewing, Generic[Tensor]):
         """The product of a matrix and a vector."""
 
     def mvlgamma(self, p: builtins.int) -> Tensor:
-        """The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError: p is below 1."""
+        """The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError if p is below 1."""
 
     def mvlgamma_(self, p: builtins.int) -> Tensor:
-        """In place: The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError: p is
+        """In place: The logarithm of the multivariate gamma function of dimension ``p``. Raises RuntimeError if p is
         below 1."""
 
     def nan_to_num(
         self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None
     ) -> Tensor:
-        """input with NaN and infinities replaced (infinities by default by the largest finite numbers)."""
+        """input with NaN and infinities replaced (infinities by default with the largest finite numbers)."""
 
     def nan_to_num_(
         self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None
     ) -> Tensor:
-        """In place: input with NaN and infinities replaced (infinities by default by the largest finite numbers)."""
+        """In place: input with NaN and infinities replaced (infinities by default with the largest finite numbers)."""
 
     def nanmean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
-        """The mean over ``dim`` of the elements other than NaN."""
+        """The mean over ``dim``, ignoring NaN."""
 
     @overload
     def nanmedian(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """``median`` of the elements other than NaN."""
+        """``median`` ignoring NaN."""
 
     @overload
     def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
-        """``median`` of the elements other than NaN."""
+        """``median`` ignoring NaN."""
 
     def nanquantile(
         self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = "linear"
     ) -> Tensor:
-        """``quantile`` of the elements other than NaN."""
+        """``quantile`` ignoring NaN."""
 
     def nansum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
-        """Σ over ``dim``; a NaN counts as 0."""
+        """Σ over ``dim``, counting NaN as 0."""
 
     def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
-        """``length`` elements of an axis from ``start``."""
+        """``length`` elements along an axis, beginning at ``start``."""
 
     def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
         """``narrow``, copied."""
@@ -1232,22 +1235,22 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a ≠ b, elementwise; the operands broadcast."""
 
     def neg(self) -> Tensor:
-        """-x, elementwise. Raises RuntimeError: a bool tensor."""
+        """-x, elementwise. Raises RuntimeError for a bool tensor."""
 
     def neg_(self) -> Tensor:
-        """In place: -x, elementwise. Raises RuntimeError: a bool tensor."""
+        """In place: -x, elementwise. Raises RuntimeError for a bool tensor."""
 
     def negative(self) -> Tensor:
-        """-x, elementwise. Raises RuntimeError: a bool tensor."""
+        """-x, elementwise. Raises RuntimeError for a bool tensor."""
 
     def negative_(self) -> Tensor:
-        """In place: -x, elementwise. Raises RuntimeError: a bool tensor."""
+        """In place: -x, elementwise. Raises RuntimeError for a bool tensor."""
 
     def nelement(self) -> builtins.int:
         """The number of elements."""
 
     def new(self, *data: Any, device: Any = None) -> Tensor:
-        """A tensor of this one's type, from sizes or a sequence of values (an old form in PyTorch)."""
+        """A tensor of the same type, from sizes or a sequence of values (an old form in PyTorch)."""
 
     def new_empty(
         self,
@@ -1337,14 +1340,14 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
-        """The indices of the nonzero elements: (N, axes), or a tuple with a vector for each axis."""
+        """The indices of the nonzero elements, as an (N, axes) tensor or as a tuple with a vector for each axis."""
 
     @overload
     def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-        """The indices of the nonzero elements: (N, axes), or a tuple with a vector for each axis."""
+        """The indices of the nonzero elements, as an (N, axes) tensor or as a tuple with a vector for each axis."""
 
     def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
-        """``nonzero`` with exactly ``size`` rows: truncated, or padded with ``fill_value``."""
+        """``nonzero`` truncated to ``size`` rows, or padded with ``fill_value``."""
 
     def norm(
         self, p: builtins.float | str = "fro", dim: Dims = None, keepdim: builtins.bool = False, dtype: Any = None
@@ -1355,7 +1358,7 @@ class Methods(Viewing, Generic[Tensor]):
     def normal_(
         self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None
     ) -> Tensor:
-        """In place: normal random numbers."""
+        """In place: normally distributed random numbers."""
 
     def not_equal(self, other: Tensor | Scalar) -> Tensor:
         """a ≠ b, elementwise; the operands broadcast."""
@@ -1367,35 +1370,35 @@ class Methods(Viewing, Generic[Tensor]):
         """The number of elements."""
 
     def orgqr(self, input2: Tensor) -> Tensor:
-        """``linalg.householder_product`` under its name in torch."""
+        """``linalg.householder_product`` under its name in ``torch``."""
 
     def ormqr(
         self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False
     ) -> Tensor:
         """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q from ``geqrf``: input and tau
-        (input2). Raises RuntimeError: shapes do not match."""
+        (input2). Raises RuntimeError if shapes do not match."""
 
     def outer(self, vec2: Tensor) -> Tensor:
-        """aᵢ bⱼ of two vectors."""
+        """The outer product aᵢ bⱼ of two vectors."""
 
     @property
     def output_nr(self) -> builtins.int:
         """Its index among the results of its op."""
 
     def permute(self, *order: Any, dims: Any = None) -> Tensor:
-        """The axes in the order ``dims`` (numbers, or one sequence of them)."""
+        """The tensor with its axes in the order ``dims`` (separate numbers or one sequence)."""
 
     def pin_memory(self, device: Any = None) -> Tensor:
         """The tensor itself. See ``is_pinned``."""
 
     def pinverse(self, rcond: Any = 1e-15) -> Tensor:
-        """``linalg.pinv`` under its name in torch."""
+        """``linalg.pinv`` under its name in ``torch``."""
 
     def polygamma(self, n: builtins.int) -> Tensor:
-        """The n-th derivative of ``digamma``; the free function takes its arguments in the other order."""
+        """The n-th derivative of ``digamma``. The free function takes its arguments in the opposite order."""
 
     def polygamma_(self, n: builtins.int) -> Tensor:
-        """In place: The n-th derivative of ``digamma``; the free function takes its arguments in the other order."""
+        """In place: The n-th derivative of ``digamma``. The free function takes its arguments in the opposite order."""
 
     def positive(self) -> Tensor:
         """The tensor itself."""
@@ -1410,19 +1413,19 @@ class Methods(Viewing, Generic[Tensor]):
         """Π over ``dim``, or over all elements if None."""
 
     def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """A copy with the elements at these indices of the flattened tensor set to ``source``, or with it added."""
+        """A copy in which the elements at flat indices are set to ``source``, or ``source`` is added to them."""
 
     def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """In place: A copy with the elements at these indices of the flattened tensor set to ``source``, or with it
-        added."""
+        """In place: A copy in which the elements at flat indices are set to ``source``, or ``source`` is added to
+        them."""
 
     def qr(self, some: builtins.bool = True) -> return_types.qr[Tensor]:
-        """(Q, R) of input = Q R; Q is square if not ``some``."""
+        """(Q, R) in input = Q R. Q is square if not ``some``."""
 
     def quantile(
         self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = "linear"
     ) -> Tensor:
-        """The values below which a share ``q`` of the elements lies; several values of q add a first axis."""
+        """The values below which a fraction ``q`` of the elements lies. Several values of q add a first axis."""
 
     def rad2deg(self) -> Tensor:
         """Radians as degrees."""
@@ -1433,15 +1436,16 @@ class Methods(Viewing, Generic[Tensor]):
     def random_(
         self, low: builtins.int = ..., high: builtins.int | None = ..., *, generator: Generator | None = None
     ) -> Tensor:
-        """In place: integers in [low, high), bounds that PyTorch calls ``from`` and ``to``; ``random_(n)`` starts
-        from 0. Without bounds: from 0 to the dtype's largest (for floats, as long as it represents every integer)."""
+        """In place: integers in [low, high). PyTorch calls these bounds ``from`` and ``to``. ``random_(n)`` starts
+        from 0. Without bounds, integers from 0 to the dtype's maximum (for floats, the range in which every integer
+        is exact)."""
 
     def ravel(self) -> Tensor:
         """All elements as a vector."""
 
     @property
     def real(self) -> Tensor:
-        """The real part, in the same memory; for a real tensor, itself. It can be assigned: ``x.real = y``."""
+        """The real part, in the same memory, or a real tensor itself. It can be assigned to: ``x.real = y``."""
     @real.setter
     def real(self, value: Any) -> None: ...
     def reciprocal(self) -> Tensor:
@@ -1463,10 +1467,11 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a - ⌊a / b⌋ b, with the sign of b, elementwise; the operands broadcast."""
 
     def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
-        """The tensor with each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to it."""
+        """The tensor with each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to that norm."""
 
     def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
-        """In place: The tensor with each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to it."""
+        """In place: The tensor with each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to that
+        norm."""
 
     def repeat(self, *counts: Any, repeats: Any = None) -> Tensor:
         """The tensor repeated ``repeats`` times along each axis; extra numbers add new axes in front."""
@@ -1474,19 +1479,18 @@ class Methods(Viewing, Generic[Tensor]):
     def repeat_interleave(
         self, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None
     ) -> Tensor:
-        """Each element along an axis, or of the flattened tensor, repeated; for counts only, each index that many
+        """Each element along an axis, or of the flattened tensor, repeated. For counts only, each index that many
         times."""
 
     def reshape(self, *lengths: Any, shape: Any = None) -> Tensor:
-        """The same elements in another shape, in the same memory if possible; one length may be -1, which is
-        inferred."""
+        """The same elements in another shape, without copying if possible. A length of -1 is inferred."""
 
     def reshape_as(self, other: Tensor) -> Tensor:
         """``reshape`` to a tensor's shape."""
 
     def resize_(self, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
-        """In place: another shape with the same memory; elements that fit stay, in memory order; new ones are
-        uninitialized. Raises RuntimeError: the tensor requires grad."""
+        """In place: change the shape. Elements that fit are kept, in memory order; new elements are uninitialized.
+        Raises RuntimeError if the tensor requires grad."""
 
     def resize_as_(self, other: Tensor, memory_format: Any = None) -> Tensor:
         """In place: another tensor's shape."""
@@ -1498,16 +1502,17 @@ class Methods(Viewing, Generic[Tensor]):
         """The tensor itself: negation is never lazy."""
 
     def roll(self, shifts: Any, dims: Any = None) -> Tensor:
-        """Elements shifted along ``dims``, with wraparound. Raises RuntimeError: unequal numbers of shifts and axes."""
+        """Elements shifted along ``dims`` with wraparound. Raises RuntimeError if the numbers of shifts and axes
+        differ."""
 
     def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
-        """The tensor rotated ``k`` times by 90 degrees, from the first of the axes towards the second."""
+        """The tensor rotated ``k`` times by 90 degrees, from the first axis in ``dims`` towards the second."""
 
     def round(self, *, decimals: builtins.int = 0) -> Tensor:
-        """The nearest integer, halves to even, elementwise."""
+        """Round to the nearest integer, elementwise, with halves to even."""
 
     def round_(self, *, decimals: builtins.int = 0) -> Tensor:
-        """In place: The nearest integer, halves to even, elementwise."""
+        """In place: Round to the nearest integer, elementwise, with halves to even."""
 
     def rsqrt(self) -> Tensor:
         """1 / √x, elementwise."""
@@ -1524,8 +1529,8 @@ class Methods(Viewing, Generic[Tensor]):
         value: Scalar | None = None,
         reduce: str | None = None,
     ) -> Tensor:
-        """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce``
-        "add" or "multiply", it is combined with the existing elements."""
+        """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on. src may be a number. With ``reduce`` set
+        to "add" or "multiply", src is combined with the existing elements."""
 
     def scatter_(
         self,
@@ -1536,8 +1541,8 @@ class Methods(Viewing, Generic[Tensor]):
         value: Scalar | None = None,
         reduce: str | None = None,
     ) -> Tensor:
-        """In place: A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With
-        ``reduce`` "add" or "multiply", it is combined with the existing elements."""
+        """In place: A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on. src may be a number. With
+        ``reduce`` set to "add" or "multiply", src is combined with the existing elements."""
 
     def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
         """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeated indices accumulate."""
@@ -1548,37 +1553,37 @@ class Methods(Viewing, Generic[Tensor]):
     def scatter_reduce(
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """A copy in which the elements of ``src`` with the same index are reduced: "sum", "mean", "prod", "amax" or
+        """A copy in which elements of ``src`` with the same index are reduced with "sum", "mean", "prod", "amax" or
         "amin", together with the existing element if ``include_self``. Equal extremes share the gradient."""
 
     def scatter_reduce_(
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """In place: A copy in which the elements of ``src`` with the same index are reduced: "sum", "mean", "prod",
+        """In place: A copy in which elements of ``src`` with the same index are reduced with "sum", "mean", "prod",
         "amax" or "amin", together with the existing element if ``include_self``. Equal extremes share the gradient."""
 
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
-        """The slice ``index`` of an axis."""
+        """The slice at ``index`` along an axis."""
 
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
-        """A copy with the slice ``index`` of an axis set to ``src``."""
+        """A copy with the slice at ``index`` along an axis set to ``src``."""
 
     def set_(
         self, source: Any = None, storage_offset: builtins.int = 0, size: Any = None, stride: Any = None
     ) -> Tensor:
-        """In place: use the memory of another tensor, or of a storage, from now on; become empty without one.
-        ``storage_offset``: the position of the first element in that memory. ``size``: the shape; by default all of
-        a storage. ``stride``: strides in elements, by default contiguous. Raises RuntimeError: the elements extend
-        past the memory's end, or the storage has elements of another dtype."""
+        """In place: switch to the memory of another tensor or a storage, or become empty without one.
+        ``storage_offset`` is the position of the first element in that memory, ``size`` the shape (by default all of
+        a storage), and ``stride`` the strides in elements (by default contiguous). Raises RuntimeError if the
+        elements extend past the end of the memory, or the storage has elements of another dtype."""
 
     def setitem(self, key: Any, value: Any) -> None:
         """input[key] = value, in place; gradients flow to the value and to the rest of the tensor."""
 
     def sgn(self) -> Tensor:
-        """-1, 0 or 1, elementwise; for complex numbers x / |x|, and 0 at 0."""
+        """The sign, -1, 0 or 1, elementwise. For complex numbers, x / |x|, and 0 at 0."""
 
     def sgn_(self) -> Tensor:
-        """In place: -1, 0 or 1, elementwise; for complex numbers x / |x|, and 0 at 0."""
+        """In place: The sign, -1, 0 or 1, elementwise. For complex numbers, x / |x|, and 0 at 0."""
 
     def share_memory_(self, device: Any = None) -> Tensor:
         """The tensor itself. See ``is_pinned``."""
@@ -1593,10 +1598,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: 1 / (1 + e⁻ˣ), computed as eˣ far below 0, where e⁻ˣ overflows, elementwise."""
 
     def sign(self) -> Tensor:
-        """-1, 0 or 1, elementwise. Raises RuntimeError: a complex tensor."""
+        """The sign, -1, 0 or 1, elementwise. Raises RuntimeError for a complex tensor."""
 
     def sign_(self) -> Tensor:
-        """In place: -1, 0 or 1, elementwise. Raises RuntimeError: a complex tensor."""
+        """In place: The sign, -1, 0 or 1, elementwise. Raises RuntimeError for a complex tensor."""
 
     def signbit(self) -> Tensor:
         """Whether the sign is minus, also for -0.0."""
@@ -1635,28 +1640,28 @@ class Methods(Viewing, Generic[Tensor]):
         end: builtins.int | None = None,
         step: builtins.int = 1,
     ) -> Tensor:
-        """A copy with the slice ``start:end:step`` of an axis set to ``src``."""
+        """A copy with the slice ``start:end:step`` along an axis set to ``src``."""
 
     def slogdet(self) -> return_types.slogdet[Tensor]:
-        """(sign, logarithm of the absolute value) of the determinant."""
+        """The sign of the determinant, and the logarithm of its absolute value."""
 
     def softmax(self, dim: builtins.int, dtype: Any = None) -> Tensor:
-        """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (the input's if None)."""
+        """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (by default the input's dtype)."""
 
     def sort(
         self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = True
     ) -> return_types.sort[Tensor]:
-        """The elements sorted along ``dim``: (values, indices); equal elements keep their order."""
+        """The elements sorted along ``dim``, as (values, indices). Equal elements keep their order."""
 
     def split(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
     ) -> tuple[Tensor, ...]:
-        """Pieces of one length (the last may be shorter), or of the listed lengths."""
+        """Pieces of equal length (the last may be shorter), or of the listed lengths."""
 
     def split_with_sizes(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
     ) -> tuple[Tensor, ...]:
-        """Pieces of one length (the last may be shorter), or of the listed lengths."""
+        """Pieces of equal length (the last may be shorter), or of the listed lengths."""
 
     def sqrt(self) -> Tensor:
         """√x, elementwise."""
@@ -1671,11 +1676,11 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: x²; int64 for bools, elementwise."""
 
     def squeeze(self, dim: Any = None, *dims: builtins.int) -> Tensor:
-        """The tensor without axes of length 1: all of them, or the given ones, as numbers or in one sequence."""
+        """The tensor without its axes of length 1, or without the given ones (separate numbers or one sequence)."""
 
     def squeeze_(self, dim: Any = None, *dims: builtins.int) -> Tensor:
-        """In place: The tensor without axes of length 1: all of them, or the given ones, as numbers or in one
-        sequence."""
+        """In place: The tensor without its axes of length 1, or without the given ones (separate numbers or one
+        sequence)."""
 
     def std(
         self,
@@ -1700,20 +1705,20 @@ class Methods(Viewing, Generic[Tensor]):
         return_complex: builtins.bool | None = None,
         align_to_window: builtins.bool | None = None,
     ) -> Tensor:
-        """The spectra of a signal's frames: (L,) -> (frequencies, frames), or (B, L) -> (B, frequencies, frames).
+        """The spectra of signal frames: (L,) -> (frequencies, frames), or (B, L) -> (B, frequencies, frames).
 
         Args:
-            n_fft: the length of a frame. hop_length: the distance between frames, by default a quarter of a frame.
-            window: the factors for each frame; ones by default.
-            win_length: the window's length, by default a frame's; a shorter window is centred in the frame.
-            center: frame t has its middle, not its beginning, at t · hop_length: the signal is first padded by half
-                a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
+            n_fft: the frame length. hop_length: the distance between frames, by default a quarter of a frame.
+            window: the factors for each frame, ones by default.
+            win_length: the window length, by default the frame length. A shorter window is centred in the frame.
+            center: frame t is centred at t · hop_length instead of starting there. The signal is first padded by half a
+                frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
             normalized: divide by √n_fft.
-            onesided: keep only n_fft // 2 + 1 frequencies; the default for real signals, whose others are conjugates.
-            return_complex: False for a last axis (real, imaginary) instead of complex numbers. Real signals require it.
-            align_to_window: without ``center``, frame t's window, not the frame, begins at t · hop_length.
+            onesided: keep only n_fft // 2 + 1 frequencies, the default for real signals (the others are conjugates).
+            return_complex: False for a last axis (real, imaginary) instead of complex numbers. Required for real signals.
+            align_to_window: without ``center``, start the window of frame t, not the frame, at t · hop_length.
 
-        Raises RuntimeError: lengths do not match, or are not positive.
+        Raises RuntimeError if lengths do not match, or are not positive.
         """
 
     def storage(self) -> TypedStorage:
@@ -1724,20 +1729,20 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def stride(self, dim: None = None) -> tuple[builtins.int, ...]:
-        """The strides along each axis, in elements; an empty tensor, for which NumPy keeps none, is contiguous."""
+        """The strides along each axis, in elements. Empty tensors, for which NumPy keeps none, count as contiguous."""
 
     @overload
     def stride(self, dim: builtins.int) -> builtins.int:
-        """The strides along each axis, in elements; an empty tensor, for which NumPy keeps none, is contiguous."""
+        """The strides along each axis, in elements. Empty tensors, for which NumPy keeps none, count as contiguous."""
 
     def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
-        """input - alpha · other, elementwise; the operands broadcast. Raises RuntimeError: one of them is bool."""
+        """input - alpha · other, elementwise; the operands broadcast. Raises RuntimeError if either is bool."""
 
     def sub_(self, other: Any, *, alpha: builtins.float = 1) -> Tensor:
         """In place: input - alpha · other."""
 
     def subtract(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
-        """input - alpha · other, elementwise; the operands broadcast. Raises RuntimeError: one of them is bool."""
+        """input - alpha · other, elementwise; the operands broadcast. Raises RuntimeError if either is bool."""
 
     def subtract_(self, other: Any, *, alpha: builtins.float = 1) -> Tensor:
         """In place: input - alpha · other."""
@@ -1746,10 +1751,10 @@ class Methods(Viewing, Generic[Tensor]):
         """Σ over ``dim``, or over all elements if None."""
 
     def sum_to_size(self, *lengths: Any, size: Any = None) -> Tensor:
-        """The sum over the axes along which ``size`` would be broadcast to the tensor's shape."""
+        """The tensor summed over the axes along which ``size`` would be broadcast to its shape."""
 
     def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> return_types.svd[Tensor]:
-        """(U, S, V) of input = U diag(S) Vᴴ; ``linalg.svd`` returns Vᴴ instead of V.
+        """(U, S, V) in input = U diag(S) Vᴴ. Note that ``linalg.svd`` returns Vᴴ instead of V.
 
         Args:
             some: whether U and V have min(M, N) columns; if not, they are square.
@@ -1769,18 +1774,18 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: The tensor with two axes swapped."""
 
     def t(self) -> Tensor:
-        """The transpose of a matrix; vectors and scalars stay unchanged."""
+        """The transpose of a matrix. Vectors and scalars are returned unchanged."""
 
     def t_(self) -> Tensor:
-        """In place: The transpose of a matrix; vectors and scalars stay unchanged."""
+        """In place: The transpose of a matrix. Vectors and scalars are returned unchanged."""
 
     def take(self, index: Tensor) -> Tensor:
         """The elements at these indices of the flattened tensor."""
 
     def take_along_dim(self, indices: Tensor, dim: Axis = None) -> Tensor:
-        """``gather``, with index and input broadcast on the other axes; without ``dim``, on the flattened input.
-        Raises RuntimeError: the indices are not integers, the numbers of axes differ, or the shapes do not
-        broadcast."""
+        """``gather`` with the index and input broadcast along the other axes, or on the flattened input without
+        ``dim``. Raises RuntimeError if the indices are not integers, the numbers of axes differ, or the shapes do
+        not broadcast."""
 
     def tan(self) -> Tensor:
         """tan x, elementwise."""
@@ -1795,10 +1800,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: tanh x, elementwise."""
 
     def tensor_split(self, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Pieces whose lengths differ by at most one, or pieces delimited by the indices."""
+        """Pieces whose lengths differ by at most one, or pieces that begin at the given indices."""
 
     def tile(self, *repeats: Any, dims: Any = None) -> Tensor:
-        """``repeat``, which prepends ones if there are too few numbers."""
+        """Like ``repeat``, but prepends ones if there are too few numbers."""
 
     def to(
         self,
@@ -1810,15 +1815,16 @@ class Methods(Viewing, Generic[Tensor]):
         memory_format: Any = None,
         tensor: Tensor | None = None,
     ) -> Tensor:
-        """The tensor in another dtype, on another device, or like another tensor; itself if nothing changes."""
+        """The tensor in another dtype, on another device, or like another tensor; the tensor itself if nothing
+        changes."""
 
     def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
-        """The tensor itself, which is dense, or converted to ``dtype``."""
+        """The tensor itself, which is already dense, or the tensor converted to ``dtype``."""
 
     def topk(
         self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True
     ) -> return_types.topk[Tensor]:
-        """The k largest (or smallest) along ``dim``, in order: (values, indices)."""
+        """The k largest (or smallest) elements along ``dim``, in order, as (values, indices)."""
 
     def trace(self) -> Tensor:
         """The sum of a matrix's diagonal."""
@@ -1866,34 +1872,32 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def type(self, dtype: None = None) -> str:
-        """Convert to another dtype or type (``torch.FloatTensor``); without one, return the name of this tensor's
-        type."""
+        """Convert to another dtype or type (``torch.FloatTensor``). Without arguments, return the name of the type."""
 
     @overload
     def type(self, dtype: Any, non_blocking: builtins.bool = False) -> Tensor:
-        """Convert to another dtype or type (``torch.FloatTensor``); without one, return the name of this tensor's
-        type."""
+        """Convert to another dtype or type (``torch.FloatTensor``). Without arguments, return the name of the type."""
 
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor in the dtype and on the device of another."""
 
     def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """The slices along an axis."""
+        """A tuple of the slices along an axis."""
 
     def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
         """The tensor with one axis split into several."""
 
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
-        """Windows of ``size`` elements along an axis, at every ``step``, as a new last axis (a copy, not a view)."""
+        """Windows of ``size`` elements along an axis, one every ``step``, as a new last axis (a copy, not a view)."""
 
     def uniform_(
         self, low: builtins.float = 0.0, high: builtins.float = 1.0, *, generator: Generator | None = None
     ) -> Tensor:
-        """In place: uniform random numbers in [low, high), bounds that PyTorch calls ``from`` and ``to``."""
+        """In place: uniform random numbers in [low, high). PyTorch calls these bounds ``from`` and ``to``."""
 
     @overload
     def unique(self, sorted: builtins.bool = True, *, dim: Axis = None) -> Tensor:
-        """The distinct values in ascending order; optionally also the index of each element's value, and counts."""
+        """The distinct values in ascending order, optionally with the index of each element's value, and the counts."""
 
     @overload
     def unique(
@@ -1903,11 +1907,11 @@ class Methods(Viewing, Generic[Tensor]):
         return_counts: builtins.bool = False,
         dim: Axis = None,
     ) -> Any:
-        """The distinct values in ascending order; optionally also the index of each element's value, and counts."""
+        """The distinct values in ascending order, optionally with the index of each element's value, and the counts."""
 
     @overload
     def unique_consecutive(self, *, dim: builtins.int | None = None) -> Tensor:
-        """The values without consecutive repeats; on request, also each element's position among them, and their
+        """The values without consecutive repeats and, on request, each element's position among them, and the
         counts."""
 
     @overload
@@ -1917,28 +1921,28 @@ class Methods(Viewing, Generic[Tensor]):
         return_counts: builtins.bool = False,
         dim: builtins.int | None = None,
     ) -> Any:
-        """The values without consecutive repeats; on request, also each element's position among them, and their
+        """The values without consecutive repeats and, on request, each element's position among them, and the
         counts."""
 
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """At most ``chunks`` pieces of equal length (the last may be shorter); that many empty ones for an empty
-        axis."""
+        """At most ``chunks`` pieces of equal length (the last may be shorter). An empty axis yields ``chunks`` empty
+        ones."""
 
     def unsafe_split(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
     ) -> tuple[Tensor, ...]:
-        """Pieces of one length (the last may be shorter), or of the listed lengths."""
+        """Pieces of equal length (the last may be shorter), or of the listed lengths."""
 
     def unsafe_split_with_sizes(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
     ) -> tuple[Tensor, ...]:
-        """Pieces of one length (the last may be shorter), or of the listed lengths."""
+        """Pieces of equal length (the last may be shorter), or of the listed lengths."""
 
     def unsqueeze(self, dim: builtins.int) -> Tensor:
-        """A new axis of length 1 at ``dim``."""
+        """The tensor with a new axis of length 1 at ``dim``."""
 
     def unsqueeze_(self, dim: builtins.int) -> Tensor:
-        """In place: A new axis of length 1 at ``dim``."""
+        """In place: The tensor with a new axis of length 1 at ``dim``."""
 
     def untyped_storage(self) -> UntypedStorage:
         """The tensor's memory, as bytes."""
@@ -1957,8 +1961,8 @@ class Methods(Viewing, Generic[Tensor]):
         """Σ conj(aᵢ) bᵢ of two vectors."""
 
     def view(self, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-        """``reshape`` without copies; with a dtype, the same bytes read as that dtype, without a gradient. Raises
-        RuntimeError: the memory's order does not allow it; use ``reshape``."""
+        """``reshape`` without copying. With a dtype, the same bytes read as that dtype, without a gradient. Raises
+        RuntimeError if the memory order does not allow it; use ``reshape`` then."""
 
     def view_as(self, other: Tensor) -> Tensor:
         """``view`` to a tensor's shape."""
@@ -1967,7 +1971,7 @@ class Methods(Viewing, Generic[Tensor]):
         """``tensor_split`` along axis 0."""
 
     def where(self, condition: Tensor, other: Any) -> Tensor:
-        """This tensor where the condition is True, ``other`` elsewhere."""
+        """This tensor where the condition is True, and ``other`` elsewhere."""
 
     def xlogy(self, other: Tensor | Scalar) -> Tensor:
         """a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""

@@ -915,7 +915,7 @@ def arange(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers from ``start`` up to but excluding ``end``; int64 unless one of the arguments is a float."""
+    """Numbers from ``start`` up to but excluding ``end``, as int64 unless one of the arguments is a float."""
 
 def arccos(input: Tensor) -> Tensor:
     """arccos x, elementwise."""
@@ -1094,7 +1094,7 @@ def empty_strided(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Uninitialized elements with these strides in memory (in elements)."""
+    """An uninitialized tensor with these strides (in elements)."""
 
 def eq(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a = b, elementwise; the operands broadcast."""
@@ -1103,7 +1103,7 @@ def erf(input: Tensor) -> Tensor:
     """2/√π ∫₀ˣ exp(-t²) dt, elementwise."""
 
 def erfc(input: Tensor) -> Tensor:
-    """1 - erf x, precise where that is tiny, elementwise."""
+    """1 - erf x, precise even where that is tiny, elementwise."""
 
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of erf, elementwise."""
@@ -1182,7 +1182,7 @@ def full(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of this shape, filled with one number, by default in the number's dtype."""
+    """A tensor of the shape ``size``, filled with one number, by default in the number's dtype."""
 
 def full_like(
     input: Tensor,
@@ -1195,7 +1195,7 @@ def full_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """One number repeated, with the shape, and by default the dtype and device, of a tensor."""
+    """A tensor filled with one number, with the shape (and by default the dtype and device) of another tensor."""
 
 def gcd(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """The greatest common divisor of integers, elementwise; the operands broadcast."""
@@ -1343,8 +1343,8 @@ def linspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included. For an integer dtype, the ends are
-    truncated first. Raises NotImplementedError: the dtype is bool."""
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included. For an integer dtype, both bounds
+    are truncated first. Raises NotImplementedError for bool."""
 
 def log(input: Tensor) -> Tensor:
     """ln x, elementwise."""
@@ -1385,7 +1385,7 @@ def logspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``base`` raised to the power of each number of ``linspace``."""
+    """``base`` raised to the power of each number in ``linspace``."""
 
 def lt(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a < b, elementwise; the operands broadcast."""
@@ -1479,7 +1479,7 @@ def randint(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` starts from 0."""
+    """Random integers in [low, high): ``randint(low, high, size)``. ``randint(high, size)`` starts from 0."""
 
 def randint_like(
     input: Tensor,
@@ -1494,7 +1494,7 @@ def randint_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Integers in [low, high) with the shape, and by default the dtype and device, of a tensor."""
+    """Random integers in [low, high) with the shape (and by default the dtype and device) of a tensor."""
 
 def randn(
     *size: Any,
@@ -1544,7 +1544,7 @@ def range(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Floats from ``start`` up to and including ``end``. PyTorch's predecessor of ``arange``."""
+    """Floats from ``start`` up to and including ``end``. This is PyTorch's predecessor of ``arange``."""
 
 def ravel(input: Tensor) -> Tensor:
     """All elements as a vector."""
@@ -1576,7 +1576,7 @@ def scalar_tensor(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A number as a 0-d tensor; if ``dtype`` is None, in the default dtype."""
+    """A number as a 0-d tensor, by default in the default dtype."""
 
 def seed() -> int:
     """Seed the default generator from the system; return the seed."""
