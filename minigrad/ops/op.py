@@ -107,7 +107,7 @@ class Op:
         forward: a function of arrays and attributes, all positional. A final ``*xs`` makes it variadic.
         promote: "same" first casts array arguments to a common dtype, and "float" to a floating-point dtype.
         view: whether the result may share memory with the first argument.
-        holomorphic: whether forward and rules also hold for complex numbers, where rules return g times the derivative.
+        holomorphic: forward and rules are also valid off the real line, where the rules return g times the derivative.
 
     Attributes:
         rules: for each differentiable input, by name, its rule and the names of the rule's parameters.

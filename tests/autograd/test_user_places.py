@@ -65,4 +65,4 @@ def test_messages_show_cells() -> None:
     exec(compile("\n\nwith mg.no_grad(): y.mul_(2)", FILE, "exec"), names)
     raises(RuntimeError, "mul_ at cell 5, line 3 has", names["loss"].backward)
     bad = "x = mg.tensor([0.0], requires_grad=True)\nwith mg.autograd.detect_anomaly():\n    y = x.log()"
-    raises(RuntimeError, "log at cell 5, line 3 made", lambda: run(bad))
+    raises(RuntimeError, "log at cell 5, line 3 produced", lambda: run(bad))

@@ -56,7 +56,7 @@ def why_not(monkeypatch: pytest.MonkeyPatch, *, installed: bool, count: Any) -> 
 
 def test_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install cupy" in why_not(monkeypatch, installed=False, count=1)
-    assert "no usable NVIDIA driver (old)" in why_not(monkeypatch, installed=True, count=RuntimeError("old"))
+    assert "cannot find a usable NVIDIA driver (old)" in why_not(monkeypatch, installed=True, count=RuntimeError("old"))
     assert "no NVIDIA GPU" in why_not(monkeypatch, installed=True, count=0)
     assert why_not(monkeypatch, installed=True, count=2) == ""
 

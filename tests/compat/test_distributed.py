@@ -36,7 +36,7 @@ def test_before_initialization() -> None:
     for ask in (dist.get_rank, dist.get_world_size, dist.barrier, lambda: dist.all_reduce(mg.ones(1))):
         raises(ValueError, "has not been initialized", ask)
     raises(AssertionError, None, dist.destroy_process_group)
-    raises(ValueError, "no rank 1 in a world of 1", lambda: dist.init_process_group("gloo", world_size=1, rank=1))
+    raises(ValueError, "no rank 1 in a world of size 1", lambda: dist.init_process_group("gloo", world_size=1, rank=1))
     assert not dist.is_initialized()
 
 

@@ -11,7 +11,7 @@ def test_einsum_errors() -> None:
     for equation, operands, message in (
         ("ij,jk->ik", (x,), "names 2 operands, but 1 were given"),
         ("ijk->i", (x,), "do not match operand 0 of 2 dimensions"),
-        ("ij,jk->ik", (x, x), "'j' has length 3 and 2"),
+        ("ij,jk->ik", (x, x), "'j' has lengths 3 and 2"),
         ("ij->iz", (x,), "uses an unknown one"),
         ("ij->ii", (x,), "repeats a subscript"),
     ):

@@ -66,4 +66,4 @@ def test_sizes() -> None:
             raises(ValueError, "must be positive", partial(way, svg, wrong))
     raises(ValueError, r"16,000 × 8,000 pixels are too many .* at most 1.8e\+02", lambda: convert.png(svg, 200))
     raises(ValueError, "width and height", lambda: convert.png('<svg xmlns="http://www.w3.org/2000/svg"/>'))
-    raises(ValueError, "no SVG", lambda: size("<html/>"))
+    raises(ValueError, "not an SVG", lambda: size("<html/>"))

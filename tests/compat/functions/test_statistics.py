@@ -59,7 +59,7 @@ def test_refusals() -> None:
     raises(RuntimeError, "non-negative integral", lambda: minigrad.bincount(minigrad.tensor([-1])))
     raises(RuntimeError, "interpolation must be one of", lambda: minigrad.quantile(x, 0.5, interpolation="cubic"))
     raises(RuntimeError, "scalar or 1D", lambda: minigrad.quantile(x, x))
-    raises(RuntimeError, "expected fweights to be 3 numbers", lambda: minigrad.cov(x, fweights=x))
+    raises(RuntimeError, "fweights must be 3 non-negative ints", lambda: minigrad.cov(x, fweights=x))
 
 
 @cases("x", [[0.0, 100.0], [0.0, 1000.0, -3.0], [-np.inf, -np.inf, 2.0, 900.0, 1.0], [5.0]])

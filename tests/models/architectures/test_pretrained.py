@@ -87,7 +87,11 @@ BAD: dict[str, tuple[Change, type[Exception], str]] = {
     "heads that do not divide": (entries(n_head=3), ValueError, "d_model (8) must be a multiple of heads (3)"),
     "an activation": (entries(activation_function="swish"), ValueError, "activation must be one of gelu_n"),
     "cross-attention": (entries(add_cross_attention=True), ValueError, "add_cross_attention = True; this model"),
-    "a size beyond memory": (entries(vocab_size=10**12), ValueError, "width 8 and 1,000,000,000,000 tokens, but the"),
+    "a size beyond memory": (
+        entries(vocab_size=10**12),
+        ValueError,
+        "width 8 and vocabulary 1,000,000,000,000, but the",
+    ),
     "too many layers to begin": (entries(n_layer=10**9), ValueError, "describes a model with 1,000,000,000 layers"),
     "another vocabulary": (entries(vocab_size=32), ValueError, "wte.weight for embedding.weight as (31, 8), not (32"),
     "a layer more": (entries(n_layer=3), ValueError, "it lacks transformer.h.2.ln_1.weight, transformer.h.2.ln_1.bias"),
@@ -112,7 +116,7 @@ BAD: dict[str, tuple[Change, type[Exception], str]] = {
     "a part is missing": (index({FIRST: "part.safetensors"}), FileNotFoundError, "part.safetensors"),
     "parts elsewhere": (index({FIRST: "../part.safetensors"}), RuntimeError, "it names files outside its folder"),
     "damaged tokenizer": (content("tokenizer.json", b"{"), ValueError, "is damaged: EOF while parsing"),
-    "half a tokenizer": (content("vocab.json", b"{}"), ValueError, "is damaged: vocab.json without merges.txt"),
+    "half a tokenizer": (content("vocab.json", b"{}"), ValueError, "is damaged: it has vocab.json, but no merges.txt"),
 }
 
 

@@ -92,7 +92,7 @@ def test_wrong_options(refused: Callable[..., None]) -> None:
         (["pretrain", "--text", "missing.txt"], 1, "there is no file missing.txt"),
         (["predict", "nowhere", "x"], 1, "nowhere has no fine-tuned model"),
         (["search", "x", "--input", "missing.txt"], 1, "there is no file missing.txt"),
-        (["search", "x", "--input", "missing.txt", "--top", "0"], 2, "a whole number from 1 on"),
+        (["search", "x", "--input", "missing.txt", "--top", "0"], 2, "expected a whole number of at least 1"),
         (["glue"], 2, "invalid choice: 'glue'"),
     ):
         refused(line, re.escape(message), status)

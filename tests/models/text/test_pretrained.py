@@ -132,7 +132,7 @@ DAMAGED: list[tuple[dict[str, bytes], str]] = [
     ({"tokenizer.json": b"{"}, "EOF while parsing"),
     ({"tokenizer.json": b"\xff"}, "is damaged"),
     ({"tokenizer.json": b"{}"}, "is damaged"),
-    ({"vocab.json": b"{}"}, "vocab.json without merges.txt"),
+    ({"vocab.json": b"{}"}, "vocab.json, but no merges.txt"),
     ({"vocab.json": b"[", "merges.txt": b""}, "is damaged"),
     ({"vocab.json": b'{"a": 0, "b": 1}', "merges.txt": b"a c\n"}, "is damaged"),
     ({"vocab.txt": b"[UNK]\na\n"}, "vocabulary lacks [CLS] or [SEP]"),

@@ -100,7 +100,7 @@ def test_a_metric_to_maximize_and_a_missing_one(tmp_path: Path) -> None:
     evaluate = lambda model: {"bleu": next(values)}
     run = trainer(tmp_path / "run", evaluate=evaluate, metric="bleu", mode="max", steps=18)
     assert run.fit().best_step == 12
-    raises(ValueError, r"gives loss, nan, but not 'bleu'", lambda: trainer(tmp_path, metric="bleu", steps=6).fit())
+    raises(ValueError, r"returned loss, nan, but not 'bleu'", lambda: trainer(tmp_path, metric="bleu", steps=6).fit())
 
 
 def test_minutes_and_save_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

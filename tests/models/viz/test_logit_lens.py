@@ -173,8 +173,8 @@ def test_bad_arguments() -> None:
         ([1, 2], {"sentence": 1}, "there is no sentence 1: the batch has 1"),
         ([1, 2], {"targets": [1]}, r"targets must be ids of the tokens' shape \(1, 2\), not int64 \(1,\)"),
         ([1, 2], {"targets": [1, 23]}, "token 23 is not in the vocabulary of 23"),
-        ([1, 2], {"mask": mg.tensor([True, False])}, r"the mask has shape \(2,\)"),
-        ([1, 2], {"mask": mg.tensor([[False, False]])}, "the mask excludes all tokens"),
+        ([1, 2], {"attention_mask": mg.tensor([True, False])}, r"the mask has shape \(2,\)"),
+        ([1, 2], {"attention_mask": mg.tensor([[False, False]])}, "the mask excludes all tokens"),
     ]:
         with pytest.raises(ValueError, match=message):
             logit_lens(gpt2(), tokens, **options)  # type: ignore[arg-type]
