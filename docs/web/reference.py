@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from . import docstrings, public, sources
+from .documents import ROOT
 
 TENSOR = "minigrad.Tensor"
 MODULES = {  # section: pages; each page covers a module and some of its submodules
@@ -216,8 +217,8 @@ def _entry(entry: Entry) -> Iterator[str]:
 @cache
 def examples() -> dict[str, str]:
     """The examples of docs/examples.txt, for names whose docstring has none."""
-    blocks = (public.ROOT / "docs" / "examples.txt").read_text(encoding="utf-8").rstrip().split("\n\n")
-    return dict(block.split("\n", 1) for block in blocks)  # type: ignore[misc]
+    blocks = (ROOT / "docs" / "examples.txt").read_text(encoding="utf-8").rstrip().split("\n\n")
+    return dict(block.split("\n", 1) for block in blocks)
 
 
 def _free(entry: Entry) -> Entry | None:

@@ -41,10 +41,10 @@ class Mish(_InPlace, function=F.mish): ...
 class SELU(_InPlace, function=F.selu): ...
 
 
-class Hardsigmoid(_InPlace, function=F.hardsigmoid, shown=()): ...
+class Hardsigmoid(_InPlace, function=F.hardsigmoid, repr_fields=()): ...
 
 
-class Hardswish(_InPlace, function=F.hardswish, shown=()): ...
+class Hardswish(_InPlace, function=F.hardswish, repr_fields=()): ...
 
 
 class Hardtanh(FunctionLayer, function=F.hardtanh):
@@ -57,7 +57,7 @@ class Hardtanh(FunctionLayer, function=F.hardtanh):
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
 
-class ReLU6(Hardtanh, shown=("inplace",)):
+class ReLU6(Hardtanh, repr_fields=("inplace",)):
     """x clamped to [0, 6] (Krizhevsky 2010)."""
 
     def __init__(self, inplace: bool = False) -> None:

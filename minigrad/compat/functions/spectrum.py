@@ -36,7 +36,7 @@ def stft(
             frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
         normalized: divide by √n_fft.
         onesided: keep only n_fft // 2 + 1 frequencies, the default for real signals (the others are conjugates).
-        return_complex: False for a last axis (real, imaginary) instead of complex numbers. Required for real signals.
+        return_complex: False for a last axis (real, imaginary), not complex numbers. Required for real signals.
         align_to_window: without ``center``, start the window of frame t, not the frame, at t · hop_length.
 
     Raises RuntimeError if lengths do not match, or are not positive.

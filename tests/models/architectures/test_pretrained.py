@@ -107,7 +107,7 @@ BAD: dict[str, tuple[Change, type[Exception], str]] = {
     "whole numbers": (
         weights(lambda w: w.update({FIRST: mg.zeros(8, 24, dtype=mg.int8)})),
         ValueError,
-        f"has {FIRST} as minigrad.int8: weights must be",
+        f"stores {FIRST} as minigrad.int8: weights must be",
     ),
     "half of the weights": (half, RuntimeError, "model.safetensors: it is truncated"),
     "none of the weights": (content(WEIGHTS, b""), EOFError, "model.safetensors: it is empty"),

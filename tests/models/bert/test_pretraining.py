@@ -79,7 +79,7 @@ def test_a_pretrained_model_can_be_finetuned(text: Path, tmp_path: Path, data: P
     assert metrics["loss"] == pytest.approx(metrics["masked_words_loss"] + metrics["next_sentence_loss"])
     model = tmp_path / "run" / "model"
     assert BertForPreTraining.from_pretrained(model).config.positions == 16
-    with pytest.warns(UserWarning, match="BertForMaskedLM lacks"):
+    with pytest.warns(UserWarning, match="weights unknown to BertForMaskedLM"):
         BertForMaskedLM.from_pretrained(model)
     usual = FineTuning(data / "sst2", str(model), tmp_path / "fine", Recipe(1, 50, 1e-3), progress=False)
     finetune(TASKS["sst2"], usual)

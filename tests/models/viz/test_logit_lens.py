@@ -179,7 +179,7 @@ def test_bad_arguments() -> None:
         with pytest.raises(ValueError, match=message):
             logit_lens(gpt2(), tokens, **options)  # type: ignore[arg-type]
     for model in (nn.Linear(2, 2), "gpt2", None, bert().bert):
-        with pytest.raises(TypeError, match=r"takes a model with layers \(a ModuleList\) and logits\(states\)"):
+        with pytest.raises(TypeError, match=r"needs a model with layers \(a ModuleList\) and logits\(states\)"):
             logit_lens(model, [1, 2])  # type: ignore[arg-type]
 
 
