@@ -67,8 +67,8 @@ def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -
 
 
 def parts(arrays: dict[str, Ndarray], metadata: dict[str, str] | None = None) -> Iterator[bytes | memoryview]:
-    """The header length, the header, and the array data in sequence, sorted by dtype (largest first, so that all are
-    aligned) and then by name."""
+    """The header length, the header, and the data of contiguous arrays in sequence, sorted by dtype (largest first, so
+    that all are aligned) and then by name."""
     ordered = sorted(arrays.items(), key=lambda item: (-_ORDER.index(item[1].dtype.name), item[0]))
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     end = 0
@@ -81,8 +81,8 @@ def parts(arrays: dict[str, Ndarray], metadata: dict[str, str] | None = None) ->
     yield text
     for _, array in ordered:
         is_big = array.dtype.isnative == (sys.byteorder == "big")
-        dense = np.ascontiguousarray(array.byteswap() if is_big else array)
-        yield dense.reshape(-1).view(np.uint8).data
+        little = array.byteswap() if is_big else array
+        yield little.reshape(-1).view(np.uint8).data
 
 
 def _sum(entries: Iterable[tuple[str, str, tuple[int, ...], Ndarray]], metadata: dict[str, str]) -> str:
