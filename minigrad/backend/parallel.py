@@ -69,7 +69,7 @@ class _ThreadPool:
         from .compiled import thread_pool
 
         place, text = ctypes.c_int64, ctypes.c_char_p
-        self.alone = library.function("alone", place, place, text, text, place, place, place)
+        self.serial = library.function("serial", place, place, text, text, place, place, place)
         self.launch = library.function("launch", place, place, place, text, text, place, place, place)
         self._serve = library.function("serve", None, place, place, place)
         self._dismiss = library.function("dismiss", None, place, place)
@@ -125,12 +125,12 @@ def launch(kernel: int, words: bytes, spec: bytes, arguments: int, count: int, g
     0, or, without running, the number (from 1) of an argument that does not match ``spec``."""
     pool = _pool or _new_pool()
     if count <= grain or not pool.threads:
-        return int(pool.alone(kernel, words, spec, arguments, count, grain))
+        return int(pool.serial(kernel, words, spec, arguments, count, grain))
     this, user = object(), pool.user
     try:  # twice, as Ctrl-C may also raise KeyboardInterrupt within the inner ``finally``
         try:
             if user.setdefault("call", this) is not this:
-                return int(pool.alone(kernel, words, spec, arguments, count, grain))
+                return int(pool.serial(kernel, words, spec, arguments, count, grain))
             pool.place()
             return int(pool.launch(pool.state, kernel, words, spec, arguments, count, grain))
         finally:

@@ -105,8 +105,8 @@ def test_prompts_in_a_batch_are_continued_as_single_prompts(name: str, device: s
     model = small(name, device)
     for cached in (True, False):
         together = generate.greedy(begin(model, PROMPTS, cached), 10, eos_token_id=None)
-        alone = [generate.greedy(begin(model, [p], cached), 10, eos_token_id=None)[0] for p in PROMPTS]
-        assert [h.tokens for h in together] == [h.tokens for h in alone]
+        single = [generate.greedy(begin(model, [p], cached), 10, eos_token_id=None)[0] for p in PROMPTS]
+        assert [h.tokens for h in together] == [h.tokens for h in single]
 
 
 @each

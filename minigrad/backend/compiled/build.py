@@ -82,7 +82,7 @@ def _compile_unit(numba: Any, unit: str, scope: dict[str, Any]) -> Code:
     todo: list[tuple[str, Any, Any]] = []
     if unit == THREAD_POOL:
         for name, function in thread_pool.FUNCTIONS.items():
-            result = word if name in ("alone", "launch") else numba.void
+            result = word if name in ("serial", "launch") else numba.void
             todo.append((f"{unit}.{name}", result(*[word] * function.__code__.co_argcount), function))
     else:
         members = [each for each in loops.LOOPS if each.name.rpartition(".")[0] == unit]

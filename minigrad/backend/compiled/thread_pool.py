@@ -58,7 +58,7 @@ def _check(words: int, spec: int, arguments: int) -> int:
     return 0
 
 
-def alone(kernel: int, words: int, spec: int, arguments: int, count: int, grain: int) -> int:
+def serial(kernel: int, words: int, spec: int, arguments: int, count: int, grain: int) -> int:
     """Run all blocks on this thread. Returns the result of ``_check``, and runs nothing unless that is 0."""
     wrong = _check(words, spec, arguments)
     if wrong == 0:
@@ -83,7 +83,7 @@ def _wake(state: int, member: int) -> None:
 
 
 def launch(state: int, kernel: int, words: int, spec: int, arguments: int, count: int, grain: int) -> int:
-    """Run all blocks with the help of threads that join. Returns the same as ``alone``."""
+    """Run all blocks, shared with the threads that join. Returns the same result as ``serial``."""
     wrong = _check(words, spec, arguments)
     if wrong != 0:
         return wrong
@@ -140,5 +140,5 @@ def serve(state: int, helper: int, patience: int) -> None:
             idle = 0
 
 
-FUNCTIONS = {"alone": alone, "launch": launch, "dismiss": dismiss, "serve": serve}
+FUNCTIONS = {"serial": serial, "launch": launch, "dismiss": dismiss, "serve": serve}
 PARTS = (_check, _work, _wake)

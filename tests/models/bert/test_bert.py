@@ -261,9 +261,9 @@ def test_padding_changes_nothing(device: str) -> None:
     assert types is not None
     states, vectors = model(tokens, mask, types), model.sentence_embeddings(tokens, mask)
     for i, n in enumerate(LENGTHS):
-        alone = tokens[i : i + 1, :n]
-        assert_close(states[i, :n], model(alone, token_type_ids=types[i : i + 1, :n])[0], 1e-5)
-        assert_close(vectors[i], model.sentence_embeddings(alone)[0], 1e-5)
+        single = tokens[i : i + 1, :n]
+        assert_close(states[i, :n], model(single, token_type_ids=types[i : i + 1, :n])[0], 1e-5)
+        assert_close(vectors[i], model.sentence_embeddings(single)[0], 1e-5)
     assert_close(vectors.square().sum(1), mg.ones(3), 1e-5)
 
 
