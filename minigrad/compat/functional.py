@@ -180,11 +180,8 @@ def _vectors(name: str, v: Any, like: Variables, several: bool, what: str) -> Va
         return (wrap(xp(like[0].array).ones_like(like[0].array)),)
     vectors = _as_tuple(v, "v", name)[0]
     if len(vectors) != len(like):
-        raise RuntimeError(
-            f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}."
-            if several
-            else "The given v should contain a single Tensor."
-        )
+        length = f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}."
+        raise RuntimeError(length if several else "The given v should contain a single Tensor.")
     for vector, value in zip(vectors, like, strict=True):
         if vector.array.shape != value.array.shape:
             raise RuntimeError(f"v has invalid size: should be {value.shape} but got {vector.shape}.")

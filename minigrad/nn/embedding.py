@@ -67,13 +67,8 @@ class Embedding(_Table):
     """
 
     _repr_fields = (
-        "num_embeddings",
-        "embedding_dim",
-        "padding_idx",
-        "max_norm",
-        "norm_type",
-        "scale_grad_by_freq",
-        "sparse",
+        *("num_embeddings", "embedding_dim", "padding_idx", "max_norm"),
+        *("norm_type", "scale_grad_by_freq", "sparse"),
     )
 
     def __init__(
@@ -105,13 +100,8 @@ class EmbeddingBag(_Table):
     """The sum, mean or maximum of each bag's vectors, (B, embedding_dim). Args: see ``functional.embedding_bag``."""
 
     _repr_fields = (
-        "num_embeddings",
-        "embedding_dim",
-        "max_norm",
-        "norm_type",
-        "scale_grad_by_freq",
-        "mode",
-        "padding_idx",
+        *("num_embeddings", "embedding_dim", "max_norm", "norm_type"),
+        *("scale_grad_by_freq", "mode", "padding_idx"),
     )
 
     def __init__(

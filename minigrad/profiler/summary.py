@@ -226,9 +226,7 @@ def _made(model: Module, sizes: Sequence[Any], dtypes: Any) -> tuple[Any, ...]:
         raise ValueError(f"dtypes must be a dtype, or one for each of the {len(shapes)} shapes, not {dtypes!r}")
     device = next((p.device for p in model.parameters()), None)
     return tuple(
-        randn(*shape, dtype=kind, device=device)
-        if kind is None or kind.is_floating_point
-        else zeros(*shape, dtype=kind, device=device)
+        (randn if kind is None or kind.is_floating_point else zeros)(*shape, dtype=kind, device=device)
         for shape, kind in zip(shapes, kinds, strict=True)
     )
 

@@ -8,6 +8,7 @@ import pytest
 
 from minigrad.backend import random
 from minigrad.backend.kernels import scaled_dot_product_attention_cuda as attention
+from minigrad.backend.registry import address
 from minigrad.ops.attention import scaled_dot_product_attention as op
 from tests.support import kernel_checks, launches
 from tests.support.cases import cases
@@ -142,7 +143,7 @@ def test_the_widest_heads_are_left_to_the_plain_definition() -> None:
 
 
 def test_slices_of_a_projection_are_not_copied() -> None:
-    """The kernel reads q, k and v by their strides; the heads of the result and the gradients are side by side."""
+    """The kernel reads q, k and v by their strides; the gradients are slices of one array."""
     b, t, h, d = 2, 19, 3, 5
     projection = on_device(RNG.standard_normal((b, t, 3, h, d)))
     g = on_device(RNG.standard_normal((b, t, h, d))).transpose(0, 2, 1, 3)
@@ -155,7 +156,10 @@ def test_slices_of_a_projection_are_not_copied() -> None:
     if kernel_checks.namespace().__name__ == "strict_cupy":  # a GPU's launches are not counted
         assert sorted(counted.by_name) == ["attention", "attention_key_gradients", "attention_query_gradients"]
         assert counted.launches == 3
-    assert all(x.transpose(0, 2, 1, 3).flags.c_contiguous for x in (out, *derivatives))
+    assert out.transpose(0, 2, 1, 3).flags.c_contiguous
+    places = [address(derivative) for derivative in derivatives]
+    assert places == [places[0] + i * h * d * 8 for i in range(3)]
+    assert {derivative.strides for derivative in derivatives} == {qkv[0].strides}
     dense = gradients(NAME, g.get(), *(x.get() for x in qkv), *how, needs=(0, 1, 2))
     for one, other in zip((out, *derivatives), dense, strict=True):
         assert_close(one.get(), other)

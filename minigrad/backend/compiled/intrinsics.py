@@ -11,15 +11,27 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core.cgutils import get_or_insert_function
-from numba.extending import lower_builtin, type_callable
+from numba.extending import lower_builtin, models, register_model, type_callable
 from numba.np.arrayobj import make_array, populate_array
 
 from . import native
 
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 F32, F64, VOID = ir.FloatType(), ir.DoubleType(), ir.VoidType()
+LANES = ir.VectorType(F32, 16)  # LLVM splits it into the registers that the processor has
 b: Any = None
 _context: Any = None
+
+
+class _Lanes(types.Type):  # type: ignore[misc]
+    """Numba's type of LANES."""
+
+
+@register_model(_Lanes)
+class _Model(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, LANES)
+
 
 _TYPES = {  # by annotation
     "int": types.int64,
@@ -28,6 +40,7 @@ _TYPES = {  # by annotation
     "None": types.void,
     "Single": types.float32,
     "Bits": types.int32,
+    "Lanes": _Lanes(name="lanes"),
     "Flat": types.Array(types.float32, 1, "C"),
     "Rows": types.Array(types.float32, 2, "C"),
     "Cube": types.Array(types.float32, 3, "C"),
@@ -82,6 +95,17 @@ def call(function: Any, result: Any, *args: Any) -> Any:
 def assembly(text: str) -> None:
     """Emit a processor instruction."""
     b.call(ir.InlineAsm(ir.FunctionType(VOID, []), text, "", side_effect=True), [])
+
+
+def spread(x: Any) -> Any:
+    """A vector of sixteen equal values."""
+    nothing = LANES(ir.Undefined)
+    return b.shuffle_vector(b.insert_element(nothing, x, I32(0)), nothing, ir.VectorType(I32, 16)([0] * 16))
+
+
+def zipped(x: Any, y: Any, half: int) -> Any:
+    """The first or second halves of two vectors of sixteen values, interleaved."""
+    return b.shuffle_vector(x, y, ir.VectorType(I32, 16)([n // 2 + 16 * (n % 2) + 8 * half for n in range(16)]))
 
 
 def truth(value: Any) -> Any:

@@ -147,15 +147,16 @@ def in_memory_order(forward: Callable[..., Any]) -> Callable[..., Any]:
         order = memory_order(x)
         others = (a.transpose(order) if getattr(a, "shape", None) == x.shape else a for a in args)
         results = forward(needs, x.transpose(order), *others)
-        return (
-            results
-            if results is NotImplemented
-            else tuple(a if a is None else a.transpose(back(order)) for a in results)
-        )
+        if results is NotImplemented:
+            return results
+        return tuple(a if a is None else a.transpose(back(order)) for a in results)
 
     return call
 
 
 def scratch(count: int) -> Array:
-    """Uninitialized memory for ``count`` float32 values per thread, (threads, count)."""
-    return np.empty((get_num_threads(), count), FLOAT32)
+    """Uninitialized memory for ``count`` float32 values per thread, (threads, ≥ count). Rows are whole cache lines."""
+    threads, columns = get_num_threads(), -(-count // 16) * 16
+    memory = np.empty(threads * columns + 16, FLOAT32)
+    start = -memory.__array_interface__["data"][0] // 4 % 16
+    return memory[start : start + threads * columns].reshape(threads, columns)

@@ -170,9 +170,7 @@ def _start(folder: str, units: list[str]) -> subprocess.Popen[bytes]:
     """Start a process that compiles units, so that Numba is not loaded here."""
     command = [sys.executable, "-P", "-m", f"{__package__}.build", folder, *units]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-    environment |= {
-        "PYTHONPATH": os.pathsep.join([str(_PACKAGE.parent), *filter(None, sys.path)]),
-        "MINIGRAD_FAST": "0",
-    }
+    path = os.pathsep.join([str(_PACKAGE.parent), *filter(None, sys.path)])
+    environment |= {"PYTHONPATH": path, "MINIGRAD_FAST": "0"}
     quiet = subprocess.DEVNULL
     return subprocess.Popen(command, env=environment, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE)

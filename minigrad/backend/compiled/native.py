@@ -12,6 +12,7 @@ Flat = Any  # float32 as one row: see loops.py
 Flags = Any  # uint8 as one row
 Single = Any  # a float32
 Bits = Any  # an int32
+Lanes = Any  # sixteen float32 in registers
 
 llvm: Any = Deferred(f"{__package__}.intrinsics")
 
@@ -54,6 +55,39 @@ def row(address: int, count: int) -> Flat:
 def flags(address: int, count: int) -> Flags:
     """The ``count`` bools starting at an address, as an array of uint8."""
     return llvm.array("Flags", address, count)
+
+
+def load16(address: int) -> Lanes:
+    """The sixteen float32 values starting at an address."""
+    return llvm.b.load(llvm.pointer(address, llvm.LANES), align=4)
+
+
+def store16(address: int, lanes: Lanes) -> None:
+    """Write sixteen float32 values."""
+    llvm.b.store(lanes, llvm.pointer(address, llvm.LANES), align=4)
+
+
+def fma16(x: Single, lanes: Lanes, added: Lanes) -> Lanes:
+    """x lanes + added."""
+    return llvm.call("llvm.fmuladd.v16f32", llvm.LANES, llvm.spread(x), lanes, added)
+
+
+def spread16(x: Single) -> Lanes:
+    """A float32 value sixteen times."""
+    return llvm.spread(x)
+
+
+def transpose16(x: int, ldx: int, last: int, out: int) -> None:
+    """Transpose sixteen rows of sixteen float32 values. The rows after number ``last`` repeat it. Each of four rounds
+    rotates the bits of a row's number and a column's number by one."""
+    b, rows = llvm.b, []
+    for i in range(16):
+        number = b.select(b.icmp_signed("<", llvm.I64(i), last), llvm.I64(i), last)
+        rows.append(load16(b.add(x, b.mul(b.mul(number, ldx), llvm.I64(4)))))
+    for _ in range(4):
+        rows = [llvm.zipped(rows[i // 2], rows[i // 2 + 8], i % 2) for i in range(16)]
+    for i, lanes in enumerate(rows):
+        store16(b.add(out, llvm.I64(64 * i)), lanes)
 
 
 def load(address: int) -> int:
@@ -101,21 +135,9 @@ def release(function: int, lock: int) -> None:
 
 
 def sgemm(
-    function: int,
-    turn_a: bool,
-    turn_b: bool,
-    m: int,
-    n: int,
-    k: int,
-    alpha: Single,
-    a: int,
-    lda: int,
-    b: int,
-    ldb: int,
-    beta: Single,
-    c: int,
-    ldc: int,
-) -> None:
+    function: int, turn_a: bool, turn_b: bool, m: int, n: int, k: int, alpha: Single, a: int, lda: int, b: int,
+    ldb: int, beta: Single, c: int, ldc: int,
+) -> None:  # fmt: skip
     """C = alpha A B + beta C by BLAS, row-major. With ``turn_a``, A is stored as its transpose (K, M). ``function`` is
     ``blas.sgemm()``; a, b and c are float32 addresses; lda, ldb and ldc count the elements from row to row."""
     order, plain, turned = (llvm.I32(n) for n in (101, 111, 112))  # CBLAS's names: row-major and so on

@@ -3,10 +3,11 @@ B batch, H heads, T and S target and source length, D and Dv width of a head."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from ..dtype import Array
-from ..registry import xp
+from ..registry import address, xp
 
 
 def factor(keep: Any, dropout_p: float) -> float:
@@ -20,12 +21,16 @@ def empty_result(query: Array, value: Array) -> Array:
     return xp(query).empty((batch, length, heads, value.shape[-1]), query.dtype).transpose(0, 2, 1, 3)
 
 
-def laid_like(x: Array) -> Array:
-    """An empty array like x (B, H, T, D), laid out as (B, T, H, D) or (T, B, H, D), so that joining heads is a view."""
-    batch, heads, length, width = x.shape
-    if x.strides[0] >= x.strides[2]:
-        return xp(x).empty((batch, length, heads, width), x.dtype).transpose(0, 2, 1, 3)
-    return xp(x).empty((length, batch, heads, width), x.dtype).transpose(1, 2, 0, 3)
+def laid_like(*xs: Array) -> list[Array]:
+    """Empty arrays like (B, H, T, D) arrays, laid out as (B, T, H, D) or (T, B, H, D), so that joining heads is a view.
+    Slices of one (B, T, n, H, D) get a new array of that shape, so that joining the slices is a view as well."""
+    n, (batch, heads, length, width) = len(xs), xs[0].shape
+    gaps = {address(b) - address(a) for a, b in pairwise(xs)}
+    if n > 1 and not (gaps == {heads * width * xs[0].itemsize} and len({(x.shape, x.strides) for x in xs}) == 1):
+        return [*laid_like(xs[0]), *laid_like(*xs[1:])]
+    by_batch = xs[0].strides[0] >= xs[0].strides[2]
+    memory = xp(xs[0]).empty((*((batch, length) if by_batch else (length, batch)), n, heads, width), xs[0].dtype)
+    return [memory[:, :, i].transpose((0, 2, 1, 3) if by_batch else (1, 2, 0, 3)) for i in range(n)]
 
 
 def sum_to(grad: Array, mask: Any) -> Array:

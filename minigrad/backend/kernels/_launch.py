@@ -24,15 +24,9 @@ Defines = tuple[tuple[str, int], ...]
 
 
 def launch(
-    like: Array,
-    source: str,
-    name: str,
-    grid: tuple[int, ...],
-    block: tuple[int, ...],
-    args: tuple[Any, ...],
-    shared_bytes: int = 0,
-    defines: Defines = (),
-) -> None:
+    like: Array, source: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...],
+    shared_bytes: int = 0, defines: Defines = (),
+) -> None:  # fmt: skip
     """Run the kernel ``name`` in ``source``.cu, compiled for the dtype of ``like``, on the current device.
 
     Args:

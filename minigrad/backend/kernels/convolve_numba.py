@@ -83,19 +83,9 @@ def overlay(shape: Any, source: int, channels: int, y: int, rows: int, image: in
 
 @loop
 def convolve(
-    start: int,
-    stop: int,
-    thread: int,
-    gemm: int,
-    shape: Indices,
-    x: Strided,
-    weight: Strided,
-    bias: Flat,
-    out: Strided,
-    space: Strided,
-    size: int,
-    tall: int,
-) -> None:
+    start: int, stop: int, thread: int, gemm: int, shape: Indices, x: Strided, weight: Strided, bias: Flat,
+    out: Strided, space: Strided, size: int, tall: int,
+) -> None:  # fmt: skip
     """y = W x + b, for (image, group, ``tall`` output rows)."""
     channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
     inner, outer, depth = channels // groups, count // groups, channels // groups * shape[6] * shape[7]
@@ -122,19 +112,9 @@ def convolve(
 
 @loop
 def convolve_data(
-    start: int,
-    stop: int,
-    thread: int,
-    gemm: int,
-    shape: Indices,
-    g: Strided,
-    weight: Strided,
-    out: Strided,
-    space: Strided,
-    size: int,
-    tall: int,
-    wide: int,
-) -> None:
+    start: int, stop: int, thread: int, gemm: int, shape: Indices, g: Strided, weight: Strided, out: Strided,
+    space: Strided, size: int, tall: int, wide: int,
+) -> None:  # fmt: skip
     """dx = the overlapping sum of Wᵀ g, for (image, group, ``wide`` channels)."""
     channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
     inner, outer, kernel = channels // groups, count // groups, shape[6] * shape[7]
@@ -162,21 +142,9 @@ def convolve_data(
 
 @loop
 def convolve_weight(
-    start: int,
-    stop: int,
-    thread: int,
-    gemm: int,
-    shape: Indices,
-    x: Strided,
-    g: Strided,
-    out: Strided,
-    space: Strided,
-    size: int,
-    tall: int,
-    wide: int,
-    images: int,
-    parts: int,
-) -> None:
+    start: int, stop: int, thread: int, gemm: int, shape: Indices, x: Strided, g: Strided, out: Strided, space: Strided,
+    size: int, tall: int, wide: int, images: int, parts: int,
+) -> None:  # fmt: skip
     """dW = g xᵀ, for (some of the ``images``, group, ``wide`` channels), with one partial sum for each."""
     channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
     inner, outer, kernel = channels // groups, count // groups, shape[6] * shape[7]

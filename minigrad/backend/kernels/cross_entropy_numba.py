@@ -78,17 +78,9 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
 
 @loop
 def grad(
-    start: int,
-    stop: int,
-    x: Rows,
-    target: Indices,
-    weight: Flat,
-    ignored: int,
-    smoothing: float,
-    g: Flat,
-    saved: Rows,
+    start: int, stop: int, x: Rows, target: Indices, weight: Flat, ignored: int, smoothing: float, g: Flat, saved: Rows,
     dx: Rows,
-) -> None:
+) -> None:  # fmt: skip
     """dx = g (p Σ q w - q w) for each row, 0 in ignored rows for any g."""
     classes, whole = x.shape[1], F(0.0)
     for j in range(classes if smoothing else 0):
@@ -119,15 +111,9 @@ def backward(needs: Needs, saved: Array, g: Array, *args: Any) -> Gradients:
 
 
 def linear_forward(
-    needs: Needs,
-    x: Array,
-    weight: Array,
-    bias: Array | None,
-    target: Array,
-    ignore_index: int,
-    smoothing: float,
+    needs: Needs, x: Array, weight: Array, bias: Array | None, target: Array, ignore_index: int, smoothing: float,
     reduction: str,
-) -> tuple[Array, Gradients]:
+) -> tuple[Array, Gradients]:  # fmt: skip
     if not fits(x, weight, bias):
         return NotImplemented
     counted = np.flatnonzero(target != ignore_index)

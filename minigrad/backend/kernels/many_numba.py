@@ -209,17 +209,9 @@ def orthogonal(
 
 @loop
 def muon(
-    start: int,
-    stop: int,
-    thread: int,
-    gemm: int,
-    table: Indices,
-    shapes: Indices,
-    rates: Flat,
-    numbers: Flat,
-    steps: int,
-    space: Rows,
-) -> None:
+    start: int, stop: int, thread: int, gemm: int, table: Indices, shapes: Indices, rates: Flat, numbers: Flat,
+    steps: int, space: Rows,
+) -> None:  # fmt: skip
     """m += (1 - momentum)(g - m), θ -= rate · O for matrices [start, stop); O orthogonalizes g + momentum (m - g)."""
     s, r1, share, eps = numbers[0], numbers[1], numbers[2], numbers[6]
     a, b, c = numbers[3], numbers[4], numbers[5]

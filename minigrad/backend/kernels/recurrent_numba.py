@@ -58,22 +58,9 @@ def copy(to: int, source: int, count: int) -> None:
 
 @loop
 def lstm(
-    start: int,
-    stop: int,
-    gemm: int,
-    steps: Indices,
-    x: Strided,
-    turned: Strided,
-    out: Strided,
-    last: Strided,
-    cell: Strided,
-    keep: int,
-    acts: Strided,
-    before: Strided,
-    cells: Strided,
-    tops: Strided,
-    inner: int,
-) -> None:
+    start: int, stop: int, gemm: int, steps: Indices, x: Strided, turned: Strided, out: Strided, last: Strided,
+    cell: Strided, keep: int, acts: Strided, before: Strided, cells: Strided, tops: Strided, inner: int,
+) -> None:  # fmt: skip
     """Rows [start, stop) of the batch. If the gates, the previous h and c, and tanh c are kept, each step stores them
     in its own rows. Otherwise, all steps share the same memory."""
     width = 4 * inner
@@ -108,20 +95,9 @@ def lstm(
 
 @loop
 def lstm_back(
-    start: int,
-    stop: int,
-    gemm: int,
-    steps: Indices,
-    g: Strided,
-    weight: Strided,
-    dh: Strided,
-    dc: Strided,
-    acts: Strided,
-    cells: Strided,
-    tops: Strided,
-    grad: Strided,
-    inner: int,
-) -> None:
+    start: int, stop: int, gemm: int, steps: Indices, g: Strided, weight: Strided, dh: Strided, dc: Strided,
+    acts: Strided, cells: Strided, tops: Strided, grad: Strided, inner: int,
+) -> None:  # fmt: skip
     """Gradients for the rows, from the last step to the first. ``grad`` becomes the gradient for the gates' inputs.
     ``dh`` and ``dc`` begin as the gradients for the last states, and become those for the first."""
     width = 4 * inner
@@ -158,15 +134,9 @@ def lstm_back(
 
 
 def lstm_forward(
-    needs: Needs,
-    x: Array,
-    weight: Array,
-    project: Array | None,
-    h: Array,
-    c: Array,
-    sizes: tuple[int, ...],
+    needs: Needs, x: Array, weight: Array, project: Array | None, h: Array, c: Array, sizes: tuple[int, ...],
     reverse: bool,
-) -> tuple[tuple[Array, Array, Array], Any]:
+) -> tuple[tuple[Array, Array, Array], Any]:  # fmt: skip
     if project is not None or unfit(sizes, x, weight, h, c) or not blas.sgemm():
         return NotImplemented
     inner, keep = c.shape[1], any(needs)
@@ -191,21 +161,9 @@ def lstm_backward(needs: Needs, saved: Any, g: tuple[Array, Array, Array], *args
 
 @loop
 def gru(
-    start: int,
-    stop: int,
-    gemm: int,
-    steps: Indices,
-    x: Strided,
-    turned: Strided,
-    bias: Flat,
-    out: Strided,
-    last: Strided,
-    keep: int,
-    acts: Strided,
-    before: Strided,
-    shares: Strided,
-    inner: int,
-) -> None:
+    start: int, stop: int, gemm: int, steps: Indices, x: Strided, turned: Strided, bias: Flat, out: Strided,
+    last: Strided, keep: int, acts: Strided, before: Strided, shares: Strided, inner: int,
+) -> None:  # fmt: skip
     """Rows [start, stop) of the batch. If the gates, the previous h, and the share of W h + b in n are kept, each step
     stores them in its own rows. Otherwise, all steps share the same memory."""
     width, beta = 3 * inner, F(1.0) if bias.size else F(0.0)
@@ -239,20 +197,9 @@ def gru(
 
 @loop
 def gru_back(
-    start: int,
-    stop: int,
-    gemm: int,
-    steps: Indices,
-    g: Strided,
-    weight: Strided,
-    dh: Strided,
-    acts: Strided,
-    before: Strided,
-    shares: Strided,
-    grad: Strided,
-    dnew: Strided,
-    inner: int,
-) -> None:
+    start: int, stop: int, gemm: int, steps: Indices, g: Strided, weight: Strided, dh: Strided, acts: Strided,
+    before: Strided, shares: Strided, grad: Strided, dnew: Strided, inner: int,
+) -> None:  # fmt: skip
     """Gradients for the rows, from the last step to the first. ``grad`` becomes the gradient for W h + b, and ``dnew``
     the one for tanh's input. ``dh`` begins as the gradient for the last h, and becomes the one for the first."""
     width = 3 * inner

@@ -106,7 +106,7 @@ def backward(
     out, lse, cut = saved
     inputs = *strided(g, q.dtype), *strided(q), *strided(k, q.dtype), *strided(v, q.dtype)
     tail = _attention_args(q, k, v, *how)
-    delta, (dq, dk, dv) = unset_like(lse), (laid_like(x) for x in (q, k, v))
+    delta, (dq, dk, dv) = unset_like(lse), laid_like(q, k, v)
     dscores = xp(q).zeros((*q.shape[:3], k.shape[2]), wide(q)) if needs[3] else None
 
     def run(name: str, length: int, scores: int, *results: Any) -> None:

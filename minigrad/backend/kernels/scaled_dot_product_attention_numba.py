@@ -12,7 +12,8 @@ import numpy as np
 from .. import blas
 from ..compiled.functions import at, exp, length, step
 from ..compiled.loops import FLOAT32, Flat, Strided, fits, inline, loop, scratch
-from ..compiled.native import flags, row, sgemm
+from ..compiled.native import flags, row
+from ..compiled.tiles import TILE, multiply, pack, pack_turned
 from ..dtype import Array
 from . import Gradients, Needs, wanted
 from ._attention import empty_result, factor, laid_like
@@ -20,6 +21,7 @@ from ._softmax_numba import top as largest
 
 F = np.float32
 PART = 32  # queries
+SHORT = 256  # keys: above that, BLAS multiplies faster
 WORK = 1 << 16  # multiplications in a block: a few microseconds
 
 
@@ -36,49 +38,47 @@ def leading(x: int) -> int:
 
 
 @inline
+def columns(keys: int) -> int:
+    """``keys`` rounded up to whole tiles."""
+    return -(-keys // TILE) * TILE
+
+
+@inline
 def score_rows(
-    scores: int,
-    n: int,
-    keys: int,
-    first: int,
-    is_causal: int,
-    mask: int,
-    mask_step: int,
-    top: Flat,
-    place: int,
-    has_top: bool,
-) -> None:
-    """e^(score - top) for n queries, from number ``first`` on. The mask is added, and hidden keys get weight 0. The
-    largest score of a row is written to ``top``, or read from there if ``has_top``."""
+    scores: int, wide: int, n: int, keys: int, first: int, is_causal: int, scale: float, mask: int, mask_step: int,
+    top: Flat, share: Flat, place: int, has_top: bool,
+) -> None:  # fmt: skip
+    """e^(score · scale - top) for n queries, from number ``first`` on, in rows of ``wide`` elements. The mask is added,
+    and hidden keys get weight 0, as do the columns up to a whole tile: loops over whole tiles are faster. A row's
+    largest score is written to ``top``, and 1 / the sum of its exponentials to ``share``, unless it ``has_top``."""
     for i in range(n):
-        line = row(scores + 4 * i * keys, keys)
+        line = row(scores + 4 * i * wide, columns(keys))
         count = min(keys, first + i + 1) if is_causal else keys
+        for s in range(len(line)):
+            line[s] = line[s] * F(scale) if s < count else F(-np.inf)
         if mask:
-            added = row(mask + i * mask_step, keys)
-            for s in range(count):
+            added = row(mask + i * mask_step, len(line))
+            for s in range(len(line)):
                 line[s] += added[s]
         if not has_top:
-            top[place + i] = largest(line[:count])
-        shift = top[place + i]
-        for s in range(count):
+            top[place + i] = largest(line)
+        shift, total = top[place + i], F(0.0)
+        for s in range(len(line)):
             line[s] = exp(line[s] - shift)
-        for s in range(count, keys):
-            line[s] = F(0.0)
+        for s in range(0 if has_top else len(line)):
+            total += line[s]
+        if not has_top:
+            share[place + i] = F(0.0) if total == F(0.0) else F(1.0) / total
 
 
 @inline
 def weigh_rows(
-    weights: int, n: int, keys: int, keep: int, keep_step: int, rest: float, share: Flat, place: int
+    weights: int, wide: int, n: int, keys: int, keep: int, keep_step: int, rest: float, share: Flat, place: int
 ) -> None:
-    """Divide the exponentials of n rows by their sums (``share`` is 1 / sum), and apply the draw at ``keep`` (or 0)."""
+    """Divide the exponentials of n rows by their sums, and apply the draw at ``keep`` (or 0)."""
     for i in range(n):
-        line, total = row(weights + 4 * i * keys, keys), F(0.0)
-        for s in range(keys):
-            total += line[s]
-        part = F(0.0) if total == F(0.0) else F(1.0) / total
-        share[place + i] = part
-        part *= F(rest)
-        for s in range(keys):
+        line, part = row(weights + 4 * i * wide, columns(keys)), share[place + i] * F(rest)
+        for s in range(len(line)):
             line[s] *= part
         if keep:
             mask = flags(keep + i * keep_step, keys)
@@ -88,31 +88,23 @@ def weigh_rows(
 
 @inline
 def grad_rows(
-    weights: int,
-    grads: int,
-    n: int,
-    keys: int,
-    keep: int,
-    keep_step: int,
-    rest: float,
-    scale: float,
-    share: Flat,
-    place: int,
-) -> None:
+    weights: int, grads: int, wide: int, n: int, keys: int, keep: int, keep_step: int, rest: float, scale: float,
+    share: Flat, place: int,
+) -> None:  # fmt: skip
     """From exponentials and the gradients for the weights after dropout, compute these weights, and the gradients for
     the scores before ``scale``, w (gradient - Σ w gradient) · scale."""
     for i in range(n):
-        line, grad = row(weights + 4 * i * keys, keys), row(grads + 4 * i * keys, keys)
+        line, grad = row(weights + 4 * i * wide, columns(keys)), row(grads + 4 * i * wide, columns(keys))
         part, total = share[place + i], F(0.0)
         if keep:
             mask = flags(keep + i * keep_step, keys)
             for s in range(keys):
                 grad[s] *= F(mask[s]) * F(rest)
-        for s in range(keys):
+        for s in range(len(line)):
             line[s] *= part
-        for s in range(keys):
+            grad[s] = grad[s] if s < keys else F(0.0)
             total += line[s] * grad[s]
-        for s in range(keys):
+        for s in range(len(line)):
             grad[s] = line[s] * F(scale) * (grad[s] - total)
         if keep:
             for s in range(keys):
@@ -130,18 +122,25 @@ def attend(
     keys, depth = length(value, 2), length(value, 3)
     weights, ldq, ldk = at(memory) + thread * step(memory, 0), leading(query), leading(key)
     ldv, ldy = leading(value), leading(out)
+    tiled, wide = keys <= SHORT and width % TILE == 0 and depth % TILE == 0, columns(keys)
+    kt = weights + 4 * wide * min(PART, queries) if tiled else 0
+    vp = kt + 4 * wide * width if tiled else 0
     for unit in range(start, stop):
         b, h = unit // heads, unit % heads
         q, k, v, y = head_of(query, b, h), head_of(key, b, h), head_of(value, b, h), head_of(out, b, h)
         mask = at(added) + b * added_b + h * added_h if length(added, 0) else 0
+        if tiled:
+            pack_turned(k, ldk, keys, width, kt)
+            pack(v, ldv, keys, depth, vp)
         for t in range(0, queries, PART):
             n, place = min(PART, queries - t), unit * queries + t
             count = min(keys, t + n) if is_causal else keys
             qt, yt = q + t * step(query, 2), y + t * step(out, 2)
-            sgemm(gemm, False, True, n, count, width, F(scale), qt, ldq, k, ldk, F(0.0), weights, count)
-            score_rows(weights, n, count, t, is_causal, mask + t * added_t if mask else 0, added_t, top, place, False)
-            weigh_rows(weights, n, count, keep + place * keys if keep else 0, keys, rest, share, place)
-            sgemm(gemm, False, False, n, depth, count, F(1.0), weights, count, v, ldv, F(0.0), yt, ldy)
+            added_row = mask + t * added_t if mask else 0
+            multiply(gemm, kt, width, False, True, n, count, width, qt, ldq, k, ldk, False, weights, wide)
+            score_rows(weights, wide, n, count, t, is_causal, scale, added_row, added_t, top, share, place, False)
+            weigh_rows(weights, wide, n, count, keep + place * keys if keep else 0, keys, rest, share, place)
+            multiply(gemm, vp, keys, False, False, n, depth, count, weights, wide, v, ldv, False, yt, ldy)
 
 
 @loop
@@ -156,25 +155,37 @@ def attend_back(
     weights, ldq, ldk = at(memory) + thread * step(memory, 0), leading(query), leading(key)
     ldv, ldg = leading(value), leading(g)
     lddq, lddk, lddv = leading(dquery), leading(dkey), leading(dvalue)
+    tiled, wide = keys <= SHORT and width % TILE == 0 and depth % TILE == 0, columns(keys)
+    grads = weights + 4 * wide * min(PART, queries)
+    kt = grads + 4 * wide * min(PART, queries) if tiled else 0
+    vt, kp = (kt + 4 * wide * width, kt + 4 * wide * (width + depth)) if tiled else (0, 0)
+    qp, gp = (kp + 4 * keys * width, kp + 4 * (keys + PART) * width) if tiled else (0, 0)
     for unit in range(start, stop):
         b, h = unit // heads, unit % heads
         q, k, v, gh = head_of(query, b, h), head_of(key, b, h), head_of(value, b, h), head_of(g, b, h)
         dq, dk, dv = head_of(dquery, b, h), head_of(dkey, b, h), head_of(dvalue, b, h)
         mask = at(added) + b * added_b + h * added_h if length(added, 0) else 0
+        if tiled:
+            pack_turned(k, ldk, keys, width, kt)
+            pack_turned(v, ldv, keys, depth, vt)
+            pack(k, ldk, keys, width, kp)
         last = (queries - 1) // PART * PART
         for t in range(last, -1, -PART):
             n, place = min(PART, queries - t), unit * queries + t
             count = min(keys, t + n) if is_causal else keys
-            grads, more = weights + 4 * n * count, F(1.0) if t < last else F(0.0)
+            more, added_row = t < last, mask + t * added_t if mask else 0
             qt, gt, dqt = q + t * step(query, 2), gh + t * step(g, 2), dq + t * step(dquery, 2)
             draw = keep + place * keys if keep else 0
-            sgemm(gemm, False, True, n, count, width, F(scale), qt, ldq, k, ldk, F(0.0), weights, count)
-            score_rows(weights, n, count, t, is_causal, mask + t * added_t if mask else 0, added_t, top, place, True)
-            sgemm(gemm, False, True, n, count, depth, F(1.0), gt, ldg, v, ldv, F(0.0), grads, count)
-            grad_rows(weights, grads, n, count, draw, keys, rest, scale, share, place)
-            sgemm(gemm, False, False, n, width, count, F(1.0), grads, count, k, ldk, F(0.0), dqt, lddq)
-            sgemm(gemm, True, False, count, width, n, F(1.0), grads, count, qt, ldq, more, dk, lddk)
-            sgemm(gemm, True, False, count, depth, n, F(1.0), weights, count, gt, ldg, more, dv, lddv)
+            if tiled:
+                pack(qt, ldq, n, width, qp)
+                pack(gt, ldg, n, depth, gp)
+            multiply(gemm, kt, width, False, True, n, count, width, qt, ldq, k, ldk, False, weights, wide)
+            score_rows(weights, wide, n, count, t, is_causal, scale, added_row, added_t, top, share, place, True)
+            multiply(gemm, vt, depth, False, True, n, count, depth, gt, ldg, v, ldv, False, grads, wide)
+            grad_rows(weights, grads, wide, n, count, draw, keys, rest, scale, share, place)
+            multiply(gemm, kp, keys, False, False, n, width, count, grads, wide, k, ldk, False, dqt, lddq)
+            multiply(gemm, qp, n, True, False, count, width, n, grads, wide, qt, ldq, more, dk, lddk)
+            multiply(gemm, gp, n, True, False, count, depth, n, weights, wide, gt, ldg, more, dv, lddv)
         for s in range(min(keys, queries) if is_causal else keys, keys):  # hidden from every query
             dk_row, dv_row = row(dk + s * step(dkey, 2), width), row(dv + s * step(dvalue, 2), depth)
             for j in range(width):
@@ -190,16 +201,15 @@ def _in_rows(x: Array) -> Array:
 
 
 def _added(mask: Array | None, query: Array, key: Array) -> tuple[Array | None, int, int, int]:
-    """The mask as numbers, and its strides in bytes along B, H and T."""
+    """The mask as numbers, in rows of whole tiles, and its strides in bytes along B, H and T."""
     if mask is None:
         return None, 0, 0, 0
     numbers: Any = np.where(mask, FLOAT32.type(0), FLOAT32.type(-np.inf)) if mask.dtype.kind == "b" else mask
     numbers = numbers.reshape((1,) * (4 - numbers.ndim) + numbers.shape)
-    if numbers.shape[3] != key.shape[2]:
-        numbers = np.broadcast_to(numbers, (*numbers.shape[:3], key.shape[2]))
-    numbers = np.ascontiguousarray(numbers, FLOAT32)
-    b, h, t = (0 if n == 1 else s for n, s in zip(numbers.shape[:3], numbers.strides[:3], strict=True))
-    return numbers, b, h, t
+    padded = np.zeros((*numbers.shape[:3], columns(key.shape[2])), FLOAT32)
+    padded[..., : key.shape[2]] = numbers
+    b, h, t = (0 if n == 1 else s for n, s in zip(padded.shape[:3], padded.strides[:3], strict=True))
+    return padded, b, h, t
 
 
 def _units(query: Array, value: Array) -> tuple[int, int]:
@@ -220,7 +230,7 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
     how = *_added(mask, query, key), mask_address, bool(is_causal), scale, factor(keep, dropout_p)
     out = empty_result(query, value)
     top, share = np.empty((2, batch * heads * length), FLOAT32)
-    memory = scratch(value.shape[2] * min(PART, length))
+    memory = scratch(columns(value.shape[2]) * (min(PART, length) + query.shape[3] + value.shape[3]))
     with blas.one_thread() as one, one:
         attend(*_units(query, value), blas.sgemm(), query, key, value, *how, memory, out, top, share)
     return out, (query, key, value, how, top, share, keep) if any(needs) else None
@@ -228,8 +238,9 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
 
 def backward(needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
     query, key, value, how, top, share, _ = saved
-    gradients = [laid_like(x) for x in (query, key, value)]
-    memory, units = scratch(2 * value.shape[2] * min(PART, query.shape[2])), _units(query, value)
+    gradients = laid_like(query, key, value)
+    (part, width), (keys, depth), units = query.shape[2:], value.shape[2:], _units(query, value)
+    memory = scratch(columns(keys) * (2 * min(PART, part) + 2 * width + depth) + PART * (width + depth))
     with blas.one_thread() as one, one:
         attend_back(*units, blas.sgemm(), _in_rows(g), query, key, value, *how, memory, top, share, *gradients)
     return wanted(needs, *gradients)

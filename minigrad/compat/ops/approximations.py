@@ -115,12 +115,8 @@ def incomplete_gamma(a: Array, x: Array, upper: bool) -> Array:
     small = inner & ~near & (x < 1.5) & (a < 1) & upper  # where 1 - P would lose the digits of a small Q
     series = inner & ~near & ~small & (x < a + 1)
     fraction = inner & ~near & ~small & (x >= a + 1)
-    for where, rule, is_upper in (
-        (near, _temme, None),
-        (small, _upper_series, True),
-        (series, _series, False),
-        (fraction, _fraction, True),
-    ):
+    cases = (near, _temme, None), (small, _upper_series, True), (series, _series, False), (fraction, _fraction, True)
+    for where, rule, is_upper in cases:
         if holds(where):
             share = rule(a[where], x[where], eta[where], upper)
             out[where] = share if is_upper is None or is_upper == upper else 1 - share
