@@ -8,7 +8,7 @@ const PROGRAMS = [
   [/graph\.(svg|pdf)"|third\.svg"|\.graphviz\(|make_dot\(|snapshots=/, "Graphviz"],
   [/\.(pdf|png)"|loss\.svg"/, "the package vl-convert-python"],
   [/import suited/, "the package tokenizers"],
-  [/preset\("toy"\)|Translator\.load|\btranslator\./, "the package sacrebleu"],
+  [/preset\("toy"\)|Translator\.load|\btranslator\.|minimum_bayes_risk/, "the package sacrebleu"],
 ];
 
 /** The requirement of a program on this page that browsers lack, or null. */
