@@ -37,11 +37,11 @@ def figures(rounds: int, seconds: float) -> Iterator[tuple[str, str, str]]:
     count = f"{', '.join(map(str, exact))} of 1,000 (3 seeds), after {max(minutes):.1f} minutes"
     yield "English to Italian: unseen sentences translated exactly", count, "minigrad train"
     step, command = steps.table(WORK, rounds, seconds), "python -m benchmarks --only steps"
-    yield "time of a training step, five transformers (less is better)", extremes(step, "ratio"), command
-    yield "the same without Numba (less is better)", extremes(step, "ratio on NumPy"), command
-    yield "peak memory of a training step (less is better)", extremes(step, "memory ratio"), command
+    yield "time of a training step, five transformers (lower is better)", extremes(step, "ratio"), command
+    yield "the same without Numba (lower is better)", extremes(step, "ratio on NumPy"), command
+    yield "peak memory of a training step (lower is better)", extremes(step, "memory ratio"), command
     speed = extremes(decoding.table(rounds, seconds / 2), "times PyTorch's")
-    yield "tokens per second of greedy decoding (more is better)", speed, "python -m benchmarks --only decoding"
+    yield "throughput of greedy decoding (higher is better)", speed, "python -m benchmarks --only decoding"
     imports = dict(zip(("numpy", "minigrad", "torch"), column(start.imports(5 * rounds), "to numpy's"), strict=True))
     ours = f"{imports['minigrad']:.2f} × `import numpy` (PyTorch: {imports['torch']:.0f} ×)"
     yield "import time, including NumPy", ours, "python -m benchmarks --only import"

@@ -664,7 +664,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a ≥ b, elementwise; the operands broadcast."""
 
     def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Tensor:
-        """In place: the number of trials until the first success, where each succeeds with probability p."""
+        """Fill the tensor with samples of the number of trials up to the first success, which has probability p."""
 
     def geqrf(self) -> return_types.geqrf[Tensor]:
         """(a, tau): R in the upper triangle of a, and Q's reflections below it, for ``linalg.householder_product``,
@@ -1078,22 +1078,22 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def max(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The largest element. With ``dim``, (values, indices), where the gradient flows to those indices. With
+        """The largest element. With ``dim``, (values, indices); the gradient flows only to those indices. With
         another tensor, the elementwise maximum."""
 
     @overload
     def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.max[Tensor]:
-        """The largest element. With ``dim``, (values, indices), where the gradient flows to those indices. With
+        """The largest element. With ``dim``, (values, indices); the gradient flows only to those indices. With
         another tensor, the elementwise maximum."""
 
     @overload
     def max(self, dim: Tensor) -> Tensor:
-        """The largest element. With ``dim``, (values, indices), where the gradient flows to those indices. With
+        """The largest element. With ``dim``, (values, indices); the gradient flows only to those indices. With
         another tensor, the elementwise maximum."""
 
     @overload
     def max(self, *, other: Tensor) -> Tensor:
-        """The largest element. With ``dim``, (values, indices), where the gradient flows to those indices. With
+        """The largest element. With ``dim``, (values, indices); the gradient flows only to those indices. With
         another tensor, the elementwise maximum."""
 
     def maximum(self, other: Tensor | Scalar) -> Tensor:

@@ -61,7 +61,7 @@ def noted(args: Sequence[Any], places: Iterable[int]) -> list[Any]:
 
 
 def there(value: Any) -> Any:
-    """Dereference a WeakValue. Returns its object, or None if it was freed, and anything else unchanged."""
+    """The object of a WeakValue, or None if it has been freed. Any other argument is returned unchanged."""
     alive = value() if value.__class__ is WeakValue else None
     return value if alive is None else alive
 

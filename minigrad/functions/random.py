@@ -123,7 +123,7 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | No
 
 @method(free=False)
 def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """In place: the number of trials until the first success, where each succeeds with probability p."""
+    """Fill the tensor with samples of the number of trials up to the first success, which has probability p."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     return _from_uniform(input, lambda u: np.ceil(np.log(u) / np.log1p(-p)), generator, "geometric")

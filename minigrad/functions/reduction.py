@@ -158,7 +158,7 @@ def max(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The largest element. With ``dim``, (values, indices), where the gradient flows to those indices. With another
+    """The largest element. With ``dim``, (values, indices); the gradient flows only to those indices. With another
     tensor, the elementwise maximum.
 
     >>> x = mg.tensor([[1, 5], [7, 2]])

@@ -272,7 +272,7 @@ class profile:
         self._done = recorder
 
     def events(self) -> EventList:
-        """All events, in the order in which they began. Raises RuntimeError while the profile is on."""
+        """All events, in the order in which they began. Raises RuntimeError while the profiler is running."""
         recorder = self._finished()
         return EventList(recorder.events, recorder.parts, recorder)
 

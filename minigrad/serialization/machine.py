@@ -117,7 +117,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         target = self.stack[-1]
         self._bounds.forget(target)
         if not isinstance(target, kind) and not self._is_safe(type(target)):
-            raise TypeError(f"its pickle fills a {type(target).__name__} like a {kind.__name__}")
+            raise TypeError(f"its pickle adds items to a {type(target).__name__} as if it were a {kind.__name__}")
         return target
 
     def _tuple(self, values: list[Any]) -> None:

@@ -133,7 +133,7 @@ class Writer:
 
     def _encode_tensor(self, obj: Tensor, where: str, name: str) -> dict[str, Any]:
         if not holds(obj.array.dtype):
-            raise NoFormat(f"{where}: a tensor of dtype {obj.dtype.name}")
+            raise NoFormat(f"{where}: a tensor with the unsupported dtype {obj.dtype.name}")
         tag = "parameter" if isinstance(obj, Parameter) else "tensor"
         node = self._node(tag, obj.array, name)
         if obj.requires_grad:

@@ -49,8 +49,8 @@ def look(start: int, stop: int, table: Indices, kind: int, dtype: int, sizes: In
 
 
 class Many:
-    """Rows with the same number of arrays: the ``table`` of their objects' addresses (rows, arrays of a row), whether
-    each row ``fits`` loops (none does if two rows share memory), and for each part (row, first element, size)."""
+    """Rows of equally many arrays. ``table`` has the addresses of their objects (rows, arrays per row). ``fits``
+    says whether loops support a row (none if two rows share memory). Each part is (row, first element, size)."""
 
     def __init__(self, rows: Sequence[tuple[Array, ...]]) -> None:
         sizes = self._look(rows)

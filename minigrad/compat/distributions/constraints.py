@@ -20,8 +20,8 @@ __all__ += ["symmetric", "unit_interval"]
 
 
 class Constraint:
-    """A condition on tensors. A subclass implements ``check``, which takes a tensor and returns bools without the last
-    ``event_dim`` axes; ``is_discrete``: whether the values are discrete."""
+    """A condition on tensors. A subclass implements ``check``, which takes a tensor and returns a bool tensor without
+    its last ``event_dim`` axes. ``is_discrete`` says whether the values are discrete."""
 
     is_discrete = False
     event_dim = 0

@@ -59,7 +59,7 @@ class Normal(LocationScale):
 
 
 class Laplace(LocationScale):
-    """Numbers with density exp(-|x - loc| / scale) / (2 · scale)."""
+    """The distribution with density exp(-|x - loc| / scale) / (2 · scale)."""
 
     mean = mode = formula(lambda d: d.loc)
     stddev = formula(lambda d: 2**0.5 * d.scale)

@@ -128,7 +128,7 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
     shares: Any = q if isinstance(q, Variable) else tensor(q, dtype=input.dtype, device=input.device)
     shares = shares.to(input.dtype)
     if shares.array.ndim > 1:
-        raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, not of shape {list(shares.shape)}")
+        raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, but got shape {list(shares.shape)}")
     place = 0 if dim is None else axis(dim, input.array.ndim)
     x = input.reshape(-1) if dim is None else input
     rows = sort(x, place).values.movedim(place, -1) if x.array.ndim else x.reshape(1)

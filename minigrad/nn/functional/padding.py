@@ -80,7 +80,7 @@ def _pad_with_itself(input: Tensor, pairs: list[tuple[int, int]], padded: int, m
     lengths = input.array.shape
     left = [n + sum(pair) for n, pair in zip(lengths, pairs, strict=True)][ndim - padded :]
     if mode != "circular" and (min(left) < 0 or max(left) < 1):
-        raise RuntimeError(f"pad: mode {mode!r} leaves no elements of shape {list(lengths)} after a padding of {pairs}")
+        raise RuntimeError(f"pad: padding {pairs} with mode {mode!r} leaves a tensor without elements: {list(lengths)}")
     if mode != "circular":
         check_not_empty("pad", input, padded)
     source = input = _cropped(input, pairs) if mode == "circular" else input

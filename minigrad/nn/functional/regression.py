@@ -182,8 +182,8 @@ def gaussian_nll_loss(
 ) -> Tensor:
     """The negative log-likelihood of a normal distribution: (ln v + (input - target)² / v) / 2, plus ln 2π / 2 if
     ``full``. ``var``: the variance v, a number or a tensor shaped like ``input``, except that one axis may have length
-    1 or the last may be missing. It is clamped to at least ``eps``, which gradients ignore. Raises ValueError if the
-    variance is negative or has the wrong shape, or the reduction is unknown."""
+    1 or the last may be missing. It is clamped to at least ``eps``, which does not affect gradients. Raises
+    ValueError if the variance is negative or has the wrong shape, or the reduction is unknown."""
     variance = input.new_full(input.shape, var) if isinstance(var, (int, float)) else var
     if bool((variance.array < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entry/entries")

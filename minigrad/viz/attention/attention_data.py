@@ -175,7 +175,7 @@ def sides(tokens: Any) -> Sides:
         if unknown := set(tokens) - set(Sides._fields):
             raise TypeError(f"the keys of tokens are 'source', 'target' and 'written', not {sorted(map(str, unknown))}")
         if callable(tokens.get("written")):
-            raise TypeError("written tokens must be a list of strings: the model does not get their ids")
+            raise TypeError("the texts of written tokens must be a list of strings, not ids")
         return Sides(*(_side(tokens.get(name)) for name in Sides._fields))
     if isinstance(tokens, tuple | list) and len(tokens) == 2 and not all(isinstance(t, str) for t in tokens):
         return Sides(_side(tokens[0]), _side(tokens[1]))

@@ -382,7 +382,7 @@ class Trainer:
         try:
             yield
         except DAMAGE as error:
-            raise RuntimeError(f"{self.folder.last} does not fit this training: {error}. {ADVICE}") from error
+            raise RuntimeError(f"{self.folder.last} does not match this training run: {error}. {ADVICE}") from error
 
     def _begin(self) -> None:
         """Start a run with a first checkpoint, testing that it can be written and read."""

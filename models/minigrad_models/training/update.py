@@ -143,7 +143,7 @@ class Ranks:
         return objects.of_first(make, self._group)
 
     def close(self) -> None:
-        """Free the process group, at the end of training."""
+        """Destroy the process group at the end of training."""
         if self._group is not None:
             distributed.destroy_process_group(self._group)
         self._group = self._buckets = None

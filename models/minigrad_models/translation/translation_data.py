@@ -41,7 +41,7 @@ def read(settings: DataSettings) -> dict[str, Pairs]:
     elif settings.tokenizer != "words":
         fetched = command("data", "multi30k")
         raise ValueError(
-            f"no sentence pairs: give --data a folder, a table or two aligned files, or download some: {fetched}"
+            f"no sentence pairs: pass --data a folder, a table, or two aligned files, or download a corpus: {fetched}"
         )
     else:
         splits = read_shipped()

@@ -42,7 +42,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Run:
-    """The name, the quantities and (if any) the folder of a run."""
+    """A run's name, its metrics and, if it has one, its folder."""
 
     name: str
     series: tuple[Series, ...]
