@@ -24,7 +24,7 @@ IMAGE = re.compile(r"!\[([^\]]+)\]\((gallery/[^)\s]+)\)")
 ARCHITECTURE = "docs/architecture.md"
 ENGINE = {  # file: the first words of the paragraphs of docs/architecture.md that introduce it
     "minigrad/ops/op.py": ("- **One rule per input", "- **Rules use operators and ops.**"),
-    "minigrad/autograd/tape.py": ("A `Node` records one call of an op",),
+    "minigrad/autograd/tape.py": ("A `Node` records one call to an op",),
     "minigrad/autograd/walk.py": ("- **The backward pass undoes broadcasting", "Gradients accumulate per input slot"),
 }
 FIGURE = """\

@@ -511,7 +511,7 @@ def test_options(
     rows = [
         ("'gpu' is not a device", arguments(table, "--device", "gpu")),
         ("steps is 0", ["train", "--steps", "0"]),
-        ("give --data a folder", ["train", "--preset", "multi30k", "--ranks", "1"]),
+        ("pass --data a folder", ["train", "--preset", "multi30k", "--ranks", "1"]),
         ("none.toml", ["train", "--config", str(table / "none.toml")]),
         (str(table / "train.en"), arguments(table, "--run", str(table / "train.en" / "run"))),
     ]
