@@ -21,7 +21,7 @@ from ._softmax_numba import top as largest
 
 F = np.float32
 PART = 32  # queries
-SHORT = 256  # keys: above that, BLAS multiplies faster
+SHORT = 256  # keys: BLAS multiplies the heads of longer sequences
 WORK = 1 << 16  # multiplications in a block: a few microseconds
 
 
