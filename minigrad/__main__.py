@@ -1,7 +1,5 @@
 """``python -m minigrad``: the command that is installed with the framework, also where scripts are not on PATH."""
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 

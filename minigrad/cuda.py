@@ -58,8 +58,7 @@ def current_device() -> int:
 
 
 def set_device(device: DeviceLike) -> None:
-    """Make ``device`` the GPU that "cuda" means. A negative number has no effect. Raises ValueError if it is not a GPU
-    name."""
+    """Make ``device`` the GPU that "cuda" means; a negative number has no effect. Raises ValueError for others."""
     if isinstance(device, int) and device < 0:
         return
     if device is not None and Device(device).type == "cpu":
@@ -78,8 +77,7 @@ def synchronize(device: DeviceLike = None) -> None:
 
 
 def get_device_properties(device: DeviceLike = None) -> Any:
-    """An object with the GPU's ``name``, compute capability (``major``, ``minor``), ``total_memory`` and
-    ``multi_processor_count``."""
+    """The GPU's ``name``, compute capability (``major``, ``minor``), ``total_memory``, ``multi_processor_count``."""
     properties = _cupy().cuda.runtime.getDeviceProperties(_on(device).id)
     return SimpleNamespace(
         name=properties["name"].decode(),

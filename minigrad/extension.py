@@ -4,8 +4,7 @@
 ``has_module``, ``load``, ``missing`` and ``add_methods`` (here ``compat/names.py``). The layer is imported the first
 time a name is missing, and the rest of the package does not depend on it.
 
-Names: modules get a ``__dir__`` and a ``__getattr__``, which imports a file registered with ``later`` or asks the layer
-(``look_up``).
+Names: modules get a ``__dir__``, and a ``__getattr__`` that imports a file registered with ``later`` or asks the layer.
 
 Paths: the package's folders get a finder in ``sys.path_importer_cache``, where Python looks up the finder for a folder.
 It finds files as usual, plus module aliases, and finds both under another name for the package (``torch.nn`` if

@@ -3,8 +3,6 @@
 Type checkers read ``methods.pyi``, which ``python tasks.py index`` writes.
 """
 
-from __future__ import annotations
-
 from typing import Generic, TypeVar
 
 from .views import Viewing

@@ -331,8 +331,7 @@ class Methods(Viewing, Generic[Tensor]):
         """As int8."""
 
     def cholesky(self, upper: builtins.bool = False) -> Tensor:
-        """L in A = L Lᴴ for positive definite A, or Lᴴ if ``upper``. Raises LinAlgError if a matrix is not positive
-        definite."""
+        """L in A = L Lᴴ, or Lᴴ if ``upper``. Raises LinAlgError if a matrix is not positive definite."""
 
     def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
         """(L Lᴴ)⁻¹ for L from ``linalg.cholesky``, or (Lᴴ L)⁻¹ if ``upper``."""
@@ -667,8 +666,8 @@ class Methods(Viewing, Generic[Tensor]):
         """Fill the tensor with samples of the number of trials up to the first success, which has probability p."""
 
     def geqrf(self) -> return_types.geqrf[Tensor]:
-        """(a, tau): R in the upper triangle of a, and Q's reflections below it, for ``linalg.householder_product``,
-        without a gradient."""
+        """(a, tau): R in a's upper triangle, and below it Q's reflections (``linalg.householder_product``). No
+        gradient."""
 
     def ger(self, vec2: Tensor) -> Tensor:
         """The outer product aᵢ bⱼ of two vectors."""

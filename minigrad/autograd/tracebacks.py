@@ -11,8 +11,7 @@ take too long, a function with these lines, which cost nothing unless an error o
         shorten(error)
         raise
 
-Keep the bare ``raise``, which adds no frame. ``set_traceback_filtering(False)`` or MINIGRAD_TRACEBACK_FILTERING=off
-turns the filter off.
+Keep the bare ``raise``, which adds no frame. MINIGRAD_TRACEBACK_FILTERING=off turns the filter off.
 """
 
 from __future__ import annotations

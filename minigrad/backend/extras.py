@@ -25,8 +25,7 @@ def library(name: str, needed: str, *packages: str) -> Any:
 def how_to_install(*packages: str) -> str:
     """A command that installs optional packages for the running Python, to be put after a colon.
 
-    It names the packages themselves, which works regardless of whether minigrad is a wheel, a checkout on PYTHONPATH,
-    or from an index.
+    It names the packages themselves, which also works for a wheel or a checkout on PYTHONPATH.
 
     >>> how_to_install("mido")  # doctest: +SKIP
     'pip install mido'

@@ -4,6 +4,7 @@ float32 products. OpenBLAS computes all other products, and all products if ther
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -54,9 +55,7 @@ def _large(a: Array, b: Array, bias: Array | None) -> Array:
 
 def _shared(a: Array, b: Array, bias: Array | None) -> Array | None:
     """The product by compiled loops, or None if they do not support it."""
-    if not (
-        _is_float32(a) and _is_float32(b) and (bias is None or _is_float32(bias)) and store.library() and blas.sgemm()
-    ):
+    if not (_is_float32(a) and _is_float32(b) and (bias is None or _is_float32(bias)) and _has_loops()):
         return None
     if min(a.ndim, b.ndim) < 2 or not (_lies_in_order(a) and _lies_in_order(b)):
         return None
@@ -69,6 +68,10 @@ def _shared(a: Array, b: Array, bias: Array | None) -> Array | None:
 
 def _is_float32(x: Array) -> bool:
     return type(x) is np.ndarray and x.dtype == FLOAT32
+
+
+def _has_loops() -> bool:
+    return bool(store.library() and blas.sgemm())
 
 
 def _lies_in_order(x: Array) -> bool:
@@ -94,10 +97,9 @@ def _shared_rows(a: Array, b: Array, bias: Array | None) -> Array:
             loops.few_rows(panels, at_once, blas.sgemm(), a, b.T, scratch, out)
             if bias is not None:
                 out += bias
-        elif rows >= columns:
-            loops.rows_of_product(rows, _grain(rows, inner * columns), blas.sgemm(), a, b, bias, out)
         else:
-            loops.columns_of_product(columns, _grain(columns, inner * rows), blas.sgemm(), a, b, bias, out)
+            longer, work = max(rows, columns), inner * min(rows, columns)
+            loops.part_of_product(longer, _grain(longer, work), blas.sgemm(), a, b, bias, columns > rows, out)
     return out
 
 
@@ -123,6 +125,30 @@ def _shared_batch(a: Array, b: Array) -> Array:
     with blas.one_thread() as one, one:
         loops.products(count, max(1, PART // (4 * size)), blas.sgemm(), a, b, a.shape[1], out)
     return out.reshape(shape)
+
+
+def linear_gradients(
+    needs: Sequence[bool], g: Array, x: Array, weight: Array
+) -> tuple[Array | None, Array | None, Array | None]:
+    """The gradients of x Wᵀ + b from that of its rows, g: g W, gᵀ x and the sums of g's columns, each if it is needed.
+    A single compiled loop is faster, as threads wait for each other only once."""
+    arrays, (rows, outer), inner = (g, x, weight), g.shape, x.shape[1]
+    if not (needs[0] and needs[1] and g.size * inner >= LARGE and all(map(_is_float32, arrays)) and _has_loops()):
+        return (
+            matmul(g, weight) if needs[0] else None,
+            matmul(g.T, x) if needs[1] else None,
+            column_sums(g) if needs[2] else None,
+        )
+    from . import products_numba as loops
+    from .compiled.loops import laid
+
+    dx, dweight = np.empty((rows, inner), FLOAT32), np.empty((outer, inner), FLOAT32)
+    sums = np.empty((2, outer), FLOAT32) if needs[2] else None
+    tall, wide = _grain(rows, outer * inner), _grain(outer, rows * inner)
+    parts = -(-rows // tall) - (-outer // wide)
+    with blas.one_thread() as one, one:
+        loops.linear_gradients(parts, 1, blas.sgemm(), *map(laid, arrays), tall, wide, dx, dweight, sums)
+    return dx, dweight, None if sums is None else sums[0]
 
 
 def _are_few_rows(a: Array, b: Array) -> bool:

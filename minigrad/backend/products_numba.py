@@ -9,6 +9,7 @@ from .compiled.loops import Flat, Rows, Strided, inline, loop
 from .compiled.native import row, sgemm
 
 F = np.float32
+ROWS = 256  # rows that are added one by one
 
 
 @inline
@@ -25,36 +26,58 @@ def leading(matrix: int) -> int:
     return max(step(matrix, -2) // 4, length(matrix, -1), 1)
 
 
+@loop
+def part_of_product(
+    start: int, stop: int, blas: int, a: Strided, b: Strided, bias: Flat, by_columns: int, out: Rows
+) -> None:  # fmt: skip
+    """Rows (or columns) [start, stop) of a b + bias. Both a and b may be row-major or column-major."""
+    count, width, inner = out.shape[0], out.shape[1], length(a, -1)
+    i, rows = (0, count) if by_columns else (start, stop - start)
+    j, columns = (start, stop - start) if by_columns else (0, width)
+    first, second, place = at(a) + i * step(a, -2), at(b) + j * step(b, -1), out.ctypes.data + 4 * (i * width + j)
+    for r in range(rows if bias.size else 0):
+        line = row(place + 4 * r * width, columns)
+        for c in range(columns):
+            line[c] = bias[j + c]
+    lda, ldb, turns_a, turns_b, add = leading(a), leading(b), turned(a), turned(b), F(1.0) if bias.size else F(0.0)
+    sgemm(blas, turns_a, turns_b, rows, columns, inner, F(1.0), first, lda, second, ldb, add, place, width)
+
+
 @inline
-def add_product(
-    blas: int, a: int, first: int, b: int, second: int, bias: Flat, rows: int, columns: int, out: int, width: int
-) -> None:
-    """Write a part of a b + bias to the address ``out``, in rows of ``width``. ``first`` and ``second`` are the
-    addresses of the part's first row of a and first column of b."""
-    keep = F(1.0) if bias.size else F(0.0)
-    for i in range(rows if bias.size else 0):
-        line = row(out + 4 * i * width, columns)
-        for j in range(columns):
-            line[j] = bias[j]
-    lda, ldb, turns_a, turns_b = leading(a), leading(b), turned(a), turned(b)
-    inner = length(a, -1)
-    sgemm(blas, turns_a, turns_b, rows, columns, inner, F(1.0), first, lda, second, ldb, keep, out, width)
+def add_rows(g: Rows, first: int, stop: int, sums: Rows) -> None:
+    """The sums of columns [first, stop) in sums[0]. ROWS rows at a time are summed in sums[1], which rounds less."""
+    total, some, count = sums[0, first:stop], sums[1, first:stop], g.shape[0]
+    total[:] = F(0.0)
+    for start in range(0, count, ROWS):
+        some[:] = F(0.0)
+        for i in range(start, min(start + ROWS, count)):
+            line = g[i, first:stop]
+            for j in range(len(some)):
+                some[j] += line[j]
+        for j in range(len(total)):
+            total[j] += some[j]
 
 
 @loop
-def rows_of_product(start: int, stop: int, blas: int, a: Strided, b: Strided, bias: Flat, out: Rows) -> None:
-    """Rows [start, stop) of a b + bias. Both a and b may be row-major or column-major."""
-    columns = out.shape[1]
-    first, place = at(a) + start * step(a, -2), out.ctypes.data + 4 * start * columns
-    add_product(blas, a, first, b, at(b), bias, stop - start, columns, place, columns)
-
-
-@loop
-def columns_of_product(start: int, stop: int, blas: int, a: Strided, b: Strided, bias: Flat, out: Rows) -> None:
-    """Columns [start, stop) of a b + bias."""
-    some = bias[start:stop] if bias.size else bias
-    second, place = at(b) + start * step(b, -1), out.ctypes.data + 4 * start
-    add_product(blas, a, at(a), b, second, some, out.shape[0], stop - start, place, out.shape[1])
+def linear_gradients(
+    start: int, stop: int, blas: int, g: Rows, x: Rows, weight: Rows, tall: int, wide: int, dx: Rows, dweight: Rows,
+    sums: Rows,
+) -> None:  # fmt: skip
+    """Parts [start, stop) of the gradients of x Wᵀ + b: first g W, ``tall`` rows each, then gᵀ x, ``wide`` rows each,
+    together with the sums of the same columns of g if ``sums`` is not empty."""
+    rows, outer, inner = g.shape[0], g.shape[1], x.shape[1]
+    of_dx = -(-rows // tall)
+    for part in range(start, stop):
+        i, j = part * tall, (part - of_dx) * wide
+        if part < of_dx:
+            count, a, to = min(tall, rows - i), g.ctypes.data + 4 * i * outer, dx.ctypes.data + 4 * i * inner
+            b = weight.ctypes.data
+            sgemm(blas, False, False, count, inner, outer, F(1.0), a, outer, b, inner, F(0.0), to, inner)
+            continue
+        if sums.size:
+            add_rows(g, j, min(j + wide, outer), sums)
+        count, a, to = min(wide, outer - j), g.ctypes.data + 4 * j, dweight.ctypes.data + 4 * j * inner
+        sgemm(blas, True, False, count, inner, rows, F(1.0), a, outer, x.ctypes.data, inner, F(0.0), to, inner)
 
 
 @loop

@@ -5,8 +5,6 @@ table of names and paths that are alternative spellings or do nothing (``no_ops.
 of missing names and their replacements.
 """
 
-from __future__ import annotations
-
 from .alias import as_torch
 from .backward_hooks import Border
 from .names import add_methods, find, has_module, load, missing, others

@@ -24,8 +24,7 @@ class ASMOutput(NamedTuple):
 
 class AdaptiveLogSoftmaxWithLoss(Module):
     """ln p(target), with the rarer classes in clusters of smaller width (Grave et al. 2017). The head scores the first
-    ``cutoffs[0]`` classes and one cluster for each further range of classes. Each cluster projects its input down
-    before scoring its classes.
+    ``cutoffs[0]`` classes and one cluster for each further range of classes. A cluster first projects its input down.
 
     Args:
         in_features: D. n_classes: C, sorted from most to least frequent. head_bias: whether the head has a bias.
@@ -114,8 +113,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return shaping.cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most likely class: (N, D) -> (N) integers. Clusters are computed only for rows whose most likely head
-        entry is a cluster."""
+        """The most likely class: (N, D) -> (N) integers. Computes a cluster only for rows where it is most likely."""
         classes = self.head(input).argmax(1)
         rare = (classes >= self.shortlist_size).nonzero().squeeze(1)
         if rare.numel():

@@ -1,7 +1,6 @@
 """``torch.amp.GradScaler``: scales losses so that small gradients do not underflow to 0 in float16.
 
-Gradients are divided by the scale and checked for Inf and NaN on their device, so an optimiser step reads back only a
-single number.
+Gradients are divided by the scale and checked for Inf and NaN on their device. A step reads back a single number.
 """
 
 from __future__ import annotations

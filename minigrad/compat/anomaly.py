@@ -19,8 +19,7 @@ from ..ops.op import Op, Watch, bare, watch
 
 
 class Anomalies(Observer):
-    """Records the line that called each op and, with ``check_nan``, raises an error at the first result or gradient
-    that is not finite."""
+    """Records each op's line. With ``check_nan``, raises an error at the first non-finite result or gradient."""
 
     def __init__(self, check_nan: bool) -> None:
         self.check_nan = check_nan

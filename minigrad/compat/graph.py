@@ -73,8 +73,7 @@ class saved_tensors_hooks(Observer):
     """A context in which nodes save the result of ``pack_hook``, of any type, instead of a tensor. When the backward
     pass needs the tensor, ``unpack_hook`` gets this result and returns a tensor of the same shape.
 
-    A node's own result is detached before it is passed. If contexts are nested, the innermost applies; checkpointed
-    regions count as contexts.
+    A node's own result is detached before it is passed. The innermost context applies; checkpoints count.
 
     >>> sizes = []
     >>> x = mg.ones(3, requires_grad=True)
@@ -192,8 +191,7 @@ class SavedTensor:
         self._node, self._place = args
 
     def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
-        """Pack the tensor now; see ``saved_tensors_hooks``. Raises RuntimeError if the tensor has been freed, or
-        already has hooks."""
+        """Pack the tensor now; see ``saved_tensors_hooks``. Raises RuntimeError if it was freed or has hooks."""
         if self._node.saved is None:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed: set hooks before the backward pass"

@@ -48,8 +48,7 @@ _get_available_device_type = lambda: "cuda" if is_available() else None
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """The number of a device. With ``optional``, a device without a number means the current one. Raises ValueError if
-    there is no number."""
+    """A device's number; with ``optional``, the current device's by default. Raises ValueError without a number."""
     if isinstance(device, int):
         return device
     device = Device("cuda" if device is None else device)

@@ -102,14 +102,12 @@ class Namespace:
 
 
 def load_library(path: Any) -> NoReturn:
-    """``torch.ops.load_library``, for C++ operators. Always raises OSError, as PyTorch does for libraries built for
-    another version."""
+    """``torch.ops.load_library``, for C++ operators. Always raises OSError, as PyTorch does for foreign libraries."""
     raise OSError(f"{os.fspath(path)}: these operators need PyTorch's C++ library, which minigrad does not have")
 
 
 def _op(name: Any) -> CustomOpDef:
-    """The operator with a name, "NAMESPACE::NAME.OVERLOAD(...)", created on first use. Raises ValueError if the name
-    lacks a namespace."""
+    """The operator "NAMESPACE::NAME.OVERLOAD(...)", created on first use. Raises ValueError without a namespace."""
     if isinstance(name, CustomOpDef):
         return name
     match = re.match(r"([\w.]+)::(\w+)", name)

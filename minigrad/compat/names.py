@@ -346,8 +346,7 @@ class _OldModule(AliasModule):
 
 
 def find(place: str, name: str) -> Any:
-    """Look up a name that a module lacks, in the table, as a submodule, or as an absent name. Raises MissingName if it
-    is not in any table."""
+    """Look up a name that a module lacks: in the table, as a submodule, or as an absent name. Or raise MissingName."""
     path = _torch_path(place)
     if (source := NAMES.get(path, {}).get(name)) is not None:
         return resolve(source)

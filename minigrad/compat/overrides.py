@@ -60,8 +60,7 @@ _PLAIN = frozenset({Tensor, Parameter, type(None), bool, int, float, complex, st
 
 
 def _answering(values: Iterable[Any], results: list[Any] | None = None) -> list[Any]:
-    """The arguments, including those in lists, whose classes override functions: one argument per class, subclasses
-    before their base classes."""
+    """The arguments, including those in lists, whose classes override functions: one per class, subclasses first."""
     results = [] if results is None else results
     for value in values:
         kind = type(value)

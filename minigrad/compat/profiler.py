@@ -17,8 +17,7 @@ class profile(_profile):
     Args:
         enabled: False to record nothing.
         use_cuda: synchronise with the GPU at each event.
-        use_device: "cuda" has the same effect. record_shapes and other arguments of ``profile``: see there. All others
-            are ignored.
+        use_device: "cuda" has the same effect. For record_shapes and others, see ``profile``. The rest are ignored.
     """
 
     def __init__(

@@ -1,7 +1,5 @@
 """``torch.special``: mathematical functions, most of them torch functions under other names."""
 
-from __future__ import annotations
-
 from types import FunctionType
 from typing import TYPE_CHECKING
 

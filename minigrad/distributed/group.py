@@ -347,8 +347,7 @@ def get_backend(group: Group = None) -> Backend:
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """This process's rank on its machine. Raises RuntimeError if the launcher does not set it, unless ``fallback_rank``
-    is given."""
+    """This process's rank on its machine, or else ``fallback_rank``. Raises RuntimeError if there is neither."""
     local_rank = os.environ.get("LOCAL_RANK") or launch.find_place().local_rank
     if local_rank is None and fallback_rank is None:
         raise RuntimeError("the launcher has not set the rank on this machine: set LOCAL_RANK")

@@ -35,8 +35,7 @@ def broadcast_object_list(
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
-    """Store the object of rank r as the r-th list element on all ranks. Raises ValueError if the list and the group
-    differ in length."""
+    """Store rank r's object as the r-th list element on all ranks. Raises ValueError unless the list fits the group."""
     if (g := inside(group)) is not None:
         _check(object_list, g, "object_list")
         object_list[:] = _together(g).allgather(obj)

@@ -1,11 +1,8 @@
 """Collects all names: functions in the families become ``minigrad.exp``, ``Tensor.exp`` and ``Tensor.exp_``, as the
-decorators in ``functions/define.py`` specify. ``compat/functions`` adds further families when one of their names is
-first looked up.
+decorators in ``functions/define.py`` specify. ``compat/functions`` adds further families when first used.
 
 Type checkers read ``names.pyi`` and ``methods.pyi``, which ``python tasks.py index`` writes.
 """
-
-from __future__ import annotations
 
 from types import ModuleType
 

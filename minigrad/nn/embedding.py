@@ -205,8 +205,7 @@ class RotaryPositionalEncoding(_Positional):
     """RoPE (Su et al. 2021, arXiv 2104.09864, equation 15): rotates elements 2i and 2i+1 of each query or key at
     position t by the angle t / base^(2i/Dh). The product of a query at t and a key at s then depends only on t - s. It
     has no parameters and is not in the state dict. ``head_dim``: Dh, the width of a head. ``max_len``: the number of
-    positions. ``base``: the slowest pair completes a turn in about 2π base positions. Raises ValueError if the width is
-    odd."""
+    positions. The slowest pair completes a turn in about 2π base positions. Raises ValueError if the width is odd."""
 
     table: Tensor
 

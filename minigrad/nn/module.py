@@ -51,8 +51,7 @@ class Module(Stateful):
                 return self.out(self.hidden(x).relu())
 
     An attribute that is a Parameter, a Buffer or a Module is registered under its name. A plain Tensor is not; to make
-    it part of the state, call ``register_buffer``. ``training`` is True in training mode, in which dropout is active;
-    see ``train`` and ``eval``.
+    it part of the state, call ``register_buffer``. ``training`` turns dropout on; see ``train`` and ``eval``.
 
     >>> class Block(nn.Module):
     ...     def __init__(self):

@@ -319,8 +319,7 @@ class LSTM(_Gated):
     """Long short-term memory over sequences (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et
     al. 2000): i, f, o = σ(W x + b + W' h + b'), g = tanh(W x + b + W' h + b'), c ← f c + i g, h ← o tanh c.
 
-    Args and attributes: see RNNBase. The weight rows are in the order i, f, g, o. ``hx`` and the last hidden state are
-    pairs (h, c).
+    Args and attributes: see RNNBase. The weight rows are i, f, g, o. ``hx`` and the last state are pairs (h, c).
 
     >>> out, (h, c) = nn.LSTM(4, 8, batch_first=True)(mg.zeros(2, 5, 4))
     >>> out.shape, h.shape

@@ -90,8 +90,7 @@ class Stateful:
             strict: reject missing and unexpected names, which are otherwise only returned.
             assign: replace the module's tensors with the dict's, including dtypes and devices, without copying.
 
-        Returns the missing and the unexpected names. Raises RuntimeError if names or shapes do not match; the message
-        lists all mismatches.
+        Returns the missing and the unexpected names. Raises RuntimeError, which lists all mismatched names and shapes.
 
         >>> one, other = nn.Linear(2, 2), nn.Linear(2, 2)
         >>> other.load_state_dict(one.state_dict())

@@ -1,7 +1,5 @@
 """All core ops, by name. (Programs only load the op files that they need.)"""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 

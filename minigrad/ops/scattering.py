@@ -30,8 +30,7 @@ def _in_turn(join: Any, x: Array, dim: int, index: Array, src: Array) -> Array:
     ),
 )
 def scatter_extreme(x: Array, dim: int, index: Array, src: Array, largest: bool) -> Array:
-    """The largest (or smallest) of x[k, j] and all src[i, j] with index[i, j] = k, for dim 0; equal elements share the
-    gradient"""
+    """The largest (or smallest) of x[k, j] and all src[i, j] with index[i, j] = k (dim 0); ties share the gradient"""
     return _in_turn(xp(x).maximum if largest else xp(x).minimum, x, dim, index, src)
 
 

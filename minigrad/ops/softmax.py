@@ -44,8 +44,7 @@ def log_softmax(x: Array, dim: int) -> Array:
 
 
 def _log_grad(g: Array, y: Array, total: Array) -> Array:
-    """g - eʸ Σ g, computed from eʸ - 1 if eʸ exceeds ½, as g may then be close to Σ g, but not if Σ g is infinite, as 0
-    · ∞ and ∞ − ∞ are NaN."""
+    """g - eʸ Σ g, computed from eʸ - 1 if eʸ exceeds ½, where g may be close to Σ g, unless Σ g is infinite."""
     large = (y > -math.log(2)) & isfinite(total)
     return where(large, (g - total) - expm1(where(large, y, 0.0)) * total, g - exp(y) * total)
 

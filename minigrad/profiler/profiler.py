@@ -55,8 +55,7 @@ _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Schedule:
-    """Return a function from a step number to an action: skip ``wait`` steps, discard ``warmup`` steps, record
-    ``active`` steps, and repeat.
+    """Return a function from step number to action: skip ``wait`` steps, discard ``warmup``, record ``active``, repeat.
 
     Args:
         wait, warmup, active: the numbers of steps. repeat: the number of rounds; 0 for no limit.
@@ -95,8 +94,7 @@ def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[profile], None]:
     """A function for ``on_trace_ready`` that writes each trace to its own file in a folder, created if necessary. File
-    names begin with ``worker_name``, by default the host name and the process id. Raises RuntimeError if the folder
-    cannot be created."""
+    names begin with ``worker_name``, by default host and process id. Raises RuntimeError without such a folder."""
 
     def handler(finished: profile) -> None:
         try:

@@ -116,8 +116,7 @@ def load(
         mmap: leave tensors in the file until they are accessed.
         pickle_load_args: ``encoding``, for text written by Python 2.
 
-    Returns the object, or a dict of tensors for another program's safetensors file. Without ml_dtypes, bfloat16 becomes
-    float32.
+    Returns the object, or a dict for another program's safetensors file. Without ml_dtypes, bfloat16 becomes float32.
 
     Raises FileNotFoundError if the file does not exist; EOFError if it is empty; RuntimeError if it is damaged or in an
     unknown format; pickle.UnpicklingError if it contains more than data.

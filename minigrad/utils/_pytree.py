@@ -1,7 +1,6 @@
 """Pytrees: nested values as a list of leaves and a spec of their nesting, under PyTorch's names.
 
-Dicts, lists, tuples, named tuples, deques, tensor sizes and registered types are nodes. Everything else, including
-None, is a leaf.
+Dicts, lists, tuples, named tuples, deques, tensor sizes and registered types are nodes. All else is a leaf, also None.
 """
 
 from __future__ import annotations

@@ -53,8 +53,7 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Run:
     A module, a module's method, or a function is called once, and again for each change, in its current mode, and its
     state is restored. Values stay in the graph, so gradients flow through them.
 
-    Raises TypeError if the model is not callable, or inputs or the result can be read only once; RuntimeError if no op
-    ran on tensors.
+    Raises TypeError if the model is not callable or a value can be read only once; RuntimeError if no op ran.
     """
     if not callable(model):
         raise TypeError(f"trace takes a module or a function, not {type(model).__name__}")

@@ -57,8 +57,7 @@ class View(ABC):
         """Write a file atomically, in the format given by its extension: .html for the page, or .svg, .png or .pdf for
         a picture, with the arguments of ``svg`` and ``scale``. For PNG, ``scale`` is the pixels per CSS pixel, 2 by
         default; for SVG and PDF, a factor, 1 by default. Raises ValueError for any other extension, or an error from
-        ``svg``; OSError if the file cannot be written (an older file is kept); ImportError for PNG or PDF without the
-        ``viz`` extra."""
+        ``svg``; OSError if the file cannot be written (older files stay); ImportError if PNG or PDF needs ``viz``."""
         file, ending = Path(path), self.checked_ending(path)
         if ending == ".html" and (args or look):
             raise ValueError(f"cannot save {file.name}: pages take no arguments")

@@ -5,15 +5,13 @@ in a separate process (``build.py``): the transformer kernels together, others w
 machine code is cached for each user (``store.py``). Later processes load it with llvmlite and never import Numba.
 
     loops.py       ``@loop`` and ``@inline``: how to define and call a loop
-    functions.py   exp, tanh and similar functions that compilers can vectorize; access to an array object's data, shape
-                   and strides
+    functions.py   exp, tanh and similar functions that compilers can vectorize; an array's data, shape and strides
+    tiles.py       products of small matrices
     native.py      functions that Python cannot express: bits, addresses, BLAS; intrinsics.py has their code, for Numba
     thread_pool.py distributes the blocks of a loop among threads; compiled itself
     build.py       the program that compiles
     machine_code.py  the cache of compiled code on disk, which store.py loads
 """
-
-from __future__ import annotations
 
 THREAD_POOL = "thread_pool"  # the one unit that is not a kernel file
 Code = dict[str, tuple[str, bytes]]  # by function name: its symbol and its machine code

@@ -4,8 +4,10 @@ this file. ``b`` is LLVM's builder for the current function."""
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable
 from functools import partial
+from types import BuiltinFunctionType
 from typing import Any
 
 from llvmlite import ir
@@ -19,6 +21,7 @@ from . import native
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 F32, F64, VOID = ir.FloatType(), ir.DoubleType(), ir.VoidType()
 LANES = ir.VectorType(F32, 16)  # LLVM splits it into the registers that the processor has
+BOOLS, _NUMBERS = ir.VectorType(I8, 16), ir.VectorType(I32, 16)
 b: Any = None
 _context: Any = None
 
@@ -56,28 +59,42 @@ def register() -> dict[str, Callable[..., Any]]:
     for function in vars(native).values():
         if inspect.isfunction(function) and function.__module__ == native.__name__:
             *kinds, result = (_TYPES[name] for name in function.__annotations__.values())
-            _define(function, result(*kinds))
+            _define(function, function, result(*kinds))
+    lanes = _TYPES["Lanes"]
+    for operation, emit in ((operator.add, _sum), (operator.iadd, _sum), (operator.mul, _product)):
+        _define(operation, emit, lanes(lanes, lanes))
     views: dict[str, Callable[..., Any]] = {}
     views |= {kind: partial(array, kind) for kind, numba_type in _TYPES.items() if isinstance(numba_type, types.Array)}
     for kind, view in views.items():
-        _define(view, _TYPES[kind](*[types.int64] * (_TYPES[kind].ndim + 1)))
+        _define(view, view, _TYPES[kind](*[types.int64] * (_TYPES[kind].ndim + 1)))
     return views
 
 
-def _define(function: Callable[..., Any], signature: Any) -> None:
+def _define(function: Callable[..., Any], emit: Callable[..., Any], signature: Any) -> None:
+    """Let Numba compile calls of a function with these types, for which ``emit`` builds the code."""
+
     def typed(*args: Any) -> Any:
-        return signature
+        is_operator = isinstance(function, BuiltinFunctionType)  # which Numba defines for other types
+        return None if is_operator and args != signature.args else signature
 
     def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         global b, _context
         b, _context = builder, context
-        value = function(*args)
+        value = emit(*args)
         return context.get_dummy_value() if signature.return_type is types.void else value
 
     names = [inspect.Parameter(f"a{i}", inspect.Parameter.POSITIONAL_ONLY) for i in range(len(signature.args))]
     typed.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
     type_callable(function)(lambda context: typed)
     lower_builtin(function, *signature.args)(generate)
+
+
+def _sum(x: Any, y: Any) -> Any:
+    return b.fadd(x, y, flags=["contract"])
+
+
+def _product(x: Any, y: Any) -> Any:
+    return b.fmul(x, y, flags=["contract"])
 
 
 def pointer(address: Any, kind: Any) -> Any:
@@ -99,13 +116,26 @@ def assembly(text: str) -> None:
 
 def spread(x: Any) -> Any:
     """A vector of sixteen equal values."""
-    nothing = LANES(ir.Undefined)
-    return b.shuffle_vector(b.insert_element(nothing, x, I32(0)), nothing, ir.VectorType(I32, 16)([0] * 16))
+    nothing = ir.VectorType(x.type, 16)(ir.Undefined)
+    return b.shuffle_vector(b.insert_element(nothing, x, I32(0)), nothing, _NUMBERS([0] * 16))
 
 
-def zipped(x: Any, y: Any, half: int) -> Any:
-    """The first or second halves of two vectors of sixteen values, interleaved."""
-    return b.shuffle_vector(x, y, ir.VectorType(I32, 16)([n // 2 + 16 * (n % 2) + 8 * half for n in range(16)]))
+def first(count: Any) -> Any:
+    """Sixteen bits, of which the first ``count`` are 1."""
+    return b.icmp_signed("<", _NUMBERS(list(range(16))), spread(b.trunc(count, I32)))
+
+
+def larger(x: Any, y: Any) -> Any:
+    """The larger of each pair."""
+    return b.select(b.fcmp_ordered(">", x, y), x, y)
+
+
+def folded(join: Callable[[Any, Any], Any], x: Any) -> Any:
+    """The result of joining all sixteen values: one half with the other, four times."""
+    for n in (8, 4, 2, 1):
+        halves = (b.shuffle_vector(x, x, ir.VectorType(I32, n)(list(range(i, i + n)))) for i in (0, n))
+        x = join(*halves)
+    return b.extract_element(x, I32(0))
 
 
 def truth(value: Any) -> Any:

@@ -69,8 +69,7 @@ def loop(body: Callable[..., None]) -> Loop:
 
 class Loop:
     """A function (``body``) that Numba compiles, and how to call it. ``kinds`` are the annotations of its arguments
-    after start, stop (and thread, if it ``takes_thread``). ``address`` is the address of its machine code, or 0 until
-    that is loaded."""
+    after start, stop (and thread, if it ``takes_thread``). ``address``: its machine code, or 0 until it is loaded."""
 
     def __init__(self, body: Callable[..., None]) -> None:
         self.body, self.name = body, f"{body.__module__.rpartition('.')[2]}.{body.__name__}"

@@ -67,27 +67,34 @@ def store16(address: int, lanes: Lanes) -> None:
     llvm.b.store(lanes, llvm.pointer(address, llvm.LANES), align=4)
 
 
-def fma16(x: Single, lanes: Lanes, added: Lanes) -> Lanes:
-    """x lanes + added."""
-    return llvm.call("llvm.fmuladd.v16f32", llvm.LANES, llvm.spread(x), lanes, added)
-
-
 def spread16(x: Single) -> Lanes:
     """A float32 value sixteen times."""
     return llvm.spread(x)
 
 
-def transpose16(x: int, ldx: int, last: int, out: int) -> None:
-    """Transpose sixteen rows of sixteen float32 values. The rows after number ``last`` repeat it. Each of four rounds
-    rotates the bits of a row's number and a column's number by one."""
-    b, rows = llvm.b, []
-    for i in range(16):
-        number = b.select(b.icmp_signed("<", llvm.I64(i), last), llvm.I64(i), last)
-        rows.append(load16(b.add(x, b.mul(b.mul(number, ldx), llvm.I64(4)))))
-    for _ in range(4):
-        rows = [llvm.zipped(rows[i // 2], rows[i // 2 + 8], i % 2) for i in range(16)]
-    for i, lanes in enumerate(rows):
-        store16(b.add(out, llvm.I64(64 * i)), lanes)
+def first16(count: int, lanes: Lanes, other: Single) -> Lanes:
+    """The first ``count`` of sixteen values, and ``other`` in the place of the rest."""
+    return llvm.b.select(llvm.first(count), lanes, llvm.spread(other))
+
+
+def max16(x: Lanes, y: Lanes) -> Lanes:
+    """The larger of each pair, or y's value if one is NaN."""
+    return llvm.larger(x, y)
+
+
+def top16(lanes: Lanes) -> Single:
+    """The largest of sixteen values."""
+    return llvm.folded(llvm.larger, lanes)
+
+
+def sum16(lanes: Lanes) -> Single:
+    """The sum of sixteen values."""
+    return llvm.folded(llvm.b.fadd, lanes)
+
+
+def bools16(address: int) -> Lanes:
+    """The sixteen bools starting at an address as 1 and 0."""
+    return llvm.b.uitofp(llvm.b.load(llvm.pointer(address, llvm.BOOLS), align=1), llvm.LANES)
 
 
 def load(address: int) -> int:

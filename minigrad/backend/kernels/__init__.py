@@ -4,17 +4,13 @@ extra). ``NAME_cuda.py`` and ``NAME.cu`` are for CuPy, and ``NAME.py`` is for Nu
 A kernel computes the same as the op with its name (in ``minigrad/ops``: the forward function, and rules for the
 backward pass) in fewer passes over memory. It is a file, or an entry of ``KERNELS`` in a file, with two functions:
 
-    forward(needs, *args)             the op's result, and the values that ``backward`` needs; NotImplemented for
-                                      arguments that it does not support
-    backward(needs, saved, g, *args)  for each argument its gradient, computed from the result's; None where it is
-                                      not needed
+    forward(needs, *args)             the op's result, and values for ``backward``; NotImplemented for other arguments
+    backward(needs, saved, g, *args)  for each argument its gradient, or None where it is not needed
 
 ``args`` are the op's arguments in the order of its forward function. ``backward`` gets the arguments that the op's
 rules name, and None for all others. Kernels do not compute or save values that ``needs`` does not ask for. A kernel may
 have a function ``takes(*arrays)``, which says before a call in bfloat16 whether ``forward`` supports these arrays.
-
-``adam``, ``muon``, ``sgd`` and ``clip_grad_norm`` do not belong to an op. A file whose name begins with "_" is shared
-by several kernels.
+``adam``, ``muon``, ``sgd`` and ``clip_grad_norm`` do not belong to an op. Kernels share the files named "_...".
 """
 
 from importlib import import_module

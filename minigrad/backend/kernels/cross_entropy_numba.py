@@ -12,7 +12,7 @@ import numpy as np
 from ..compiled.functions import exp
 from ..compiled.loops import FLOAT32, Flat, Indices, Rows, fits, grain, laid, loop
 from ..dtype import Array
-from ..products import column_sums, matmul
+from ..products import linear_gradients, matmul
 from ..registry import xp
 from . import Gradients, Needs, wanted
 from ._softmax_numba import exp_sum, log, log1p, top
@@ -131,13 +131,10 @@ def linear_forward(
         if any(needs):
             g = np.full(len(losses[some]), share, x.dtype)
             dz: Any = backward(_SLOPE, saved, g, *about)[0]
-            dx, dweight, dbias = gradients
-            if dx is not None:
-                dx[counted[some]] = matmul(dz, weight)
-            if dweight is not None:
-                dweight += matmul(dz.T, rows[some])
-            if dbias is not None:
-                dbias += column_sums(dz)
+            parts = linear_gradients(needs, dz, rows[some], weight)
+            for total, part, place in zip(gradients, parts, (counted[some], ..., ...), strict=True):
+                if total is not None:
+                    total[place] += part
     return np.asarray(losses.sum() * share, dtype=x.dtype), gradients
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ..dtype import Array
-from ..products import column_sums, matmul
+from ..products import linear_gradients, matmul
 from . import Gradients, Needs
 
 
@@ -30,9 +30,5 @@ def as_rows(x: Array) -> Array:
 
 
 def backward(needs: Needs, saved: None, g: Array, x: Array, weight: Array, bias: Array | None) -> Gradients:
-    rows, grads = as_rows(x), as_rows(g)
-    return (
-        matmul(grads, weight).reshape(x.shape) if needs[0] else None,
-        matmul(grads.T, rows) if needs[1] else None,
-        column_sums(grads) if needs[2] else None,
-    )
+    dx, dweight, dbias = linear_gradients(needs, as_rows(g), as_rows(x), weight)
+    return None if dx is None else dx.reshape(x.shape), dweight, dbias

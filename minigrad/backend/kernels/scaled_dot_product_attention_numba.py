@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from .. import blas
 from ..compiled.functions import at, exp, length, step
 from ..compiled.loops import FLOAT32, Flat, Strided, fits, inline, loop, scratch
-from ..compiled.native import flags, row
-from ..compiled.tiles import TILE, multiply, pack, pack_turned
+from ..compiled.native import bools16, first16, load16, max16, row, spread16, store16, sum16, top16
+from ..compiled.tiles import TILE, multiply, multiply_turned, pack, pack_turned
 from ..dtype import Array
+from ..products_numba import leading
 from . import Gradients, Needs, wanted
 from ._attention import empty_result, factor, laid_like
-from ._softmax_numba import top as largest
 
 F = np.float32
 PART = 32  # queries
-SHORT = 256  # keys: BLAS multiplies the heads of longer sequences
+FEW = 4  # queries: for fewer, packing does not pay
+ROW = 4 * TILE  # bytes
 WORK = 1 << 16  # multiplications in a block: a few microseconds
 
 
@@ -32,58 +32,65 @@ def head_of(x: int, b: int, h: int) -> int:
 
 
 @inline
-def leading(x: int) -> int:
-    """The number of elements from one row of a head to the next."""
-    return step(x, 2) // 4
-
-
-@inline
 def columns(keys: int) -> int:
     """``keys`` rounded up to whole tiles."""
     return -(-keys // TILE) * TILE
 
 
 @inline
+def multiply_rows(m: int, n: int, k: int, a: int, lda: int, b: int, ldb: int, c: int, ldc: int) -> None:
+    """C = A Bᵀ, an element at a time."""
+    for i in range(m):
+        line, out = row(a + 4 * i * lda, k), row(c + 4 * i * ldc, n)
+        for j in range(n):
+            other, total = row(b + 4 * j * ldb, k), F(0.0)
+            for d in range(k):
+                total += line[d] * other[d]
+            out[j] = total
+
+
+@inline
 def score_rows(
     scores: int, wide: int, n: int, keys: int, first: int, is_causal: int, scale: float, mask: int, mask_step: int,
-    top: Flat, share: Flat, place: int, has_top: bool,
+    top: Flat, place: int, has_top: bool,
 ) -> None:  # fmt: skip
     """e^(score · scale - top) for n queries, from number ``first`` on, in rows of ``wide`` elements. The mask is added,
-    and hidden keys get weight 0, as do the columns up to a whole tile: loops over whole tiles are faster. A row's
-    largest score is written to ``top``, and 1 / the sum of its exponentials to ``share``, unless it ``has_top``."""
+    and hidden keys get weight 0, as do columns up to ``wide``. A row's maximum goes to ``top``, unless ``has_top``."""
     for i in range(n):
-        line = row(scores + 4 * i * wide, columns(keys))
+        line, best = scores + 4 * i * wide, spread16(F(-np.inf))
         count = min(keys, first + i + 1) if is_causal else keys
-        for s in range(len(line)):
-            line[s] = line[s] * F(scale) if s < count else F(-np.inf)
-        if mask:
-            added = row(mask + i * mask_step, len(line))
-            for s in range(len(line)):
-                line[s] += added[s]
+        for s in range(0, wide, TILE):
+            x = load16(line + 4 * s) * spread16(F(scale))
+            if mask:
+                x += load16(mask + i * mask_step + 4 * s)
+            x = first16(count - s, x, F(-np.inf))
+            best = max16(x, best)
+            store16(line + 4 * s, x)
         if not has_top:
-            top[place + i] = largest(line)
-        shift, total = top[place + i], F(0.0)
-        for s in range(len(line)):
-            line[s] = exp(line[s] - shift)
-        for s in range(0 if has_top else len(line)):
-            total += line[s]
-        if not has_top:
-            share[place + i] = F(0.0) if total == F(0.0) else F(1.0) / total
+            largest = top16(best)
+            top[place + i] = F(0.0) if largest == F(-np.inf) else largest
+        shift = spread16(-top[place + i])
+        for s in range(0, wide, TILE):
+            store16(line + 4 * s, load16(line + 4 * s) + shift)
+    elements = row(scores, n * wide)  # a single loop over all rows takes less time than a short loop for each
+    for j in range(len(elements)):
+        elements[j] = exp(elements[j])
 
 
 @inline
 def weigh_rows(
-    weights: int, wide: int, n: int, keys: int, keep: int, keep_step: int, rest: float, share: Flat, place: int
+    weights: int, wide: int, n: int, keep: int, keep_step: int, rest: float, share: Flat, place: int
 ) -> None:
-    """Divide the exponentials of n rows by their sums, and apply the draw at ``keep`` (or 0)."""
+    """Divide the exponentials of n rows by their sums, write 1 / sum to ``share``, and apply the draw at ``keep``."""
     for i in range(n):
-        line, part = row(weights + 4 * i * wide, columns(keys)), share[place + i] * F(rest)
-        for s in range(len(line)):
-            line[s] *= part
-        if keep:
-            mask = flags(keep + i * keep_step, keys)
-            for s in range(keys):
-                line[s] *= F(mask[s])
+        line, draw, sums = weights + 4 * i * wide, keep + i * keep_step, spread16(F(0.0))
+        for s in range(0, wide, TILE):
+            sums += load16(line + 4 * s)
+        total = sum16(sums)
+        share[place + i] = F(0.0) if total == F(0.0) else F(1.0) / total
+        for s in range(0, wide, TILE):
+            x = load16(line + 4 * s) * spread16(share[place + i] * F(rest))
+            store16(line + 4 * s, x * bools16(draw + s) if keep else x)
 
 
 @inline
@@ -94,26 +101,24 @@ def grad_rows(
     """From exponentials and the gradients for the weights after dropout, compute these weights, and the gradients for
     the scores before ``scale``, w (gradient - Σ w gradient) · scale."""
     for i in range(n):
-        line, grad = row(weights + 4 * i * wide, columns(keys)), row(grads + 4 * i * wide, columns(keys))
-        part, total = share[place + i], F(0.0)
-        if keep:
-            mask = flags(keep + i * keep_step, keys)
-            for s in range(keys):
-                grad[s] *= F(mask[s]) * F(rest)
-        for s in range(len(line)):
-            line[s] *= part
-            grad[s] = grad[s] if s < keys else F(0.0)
-            total += line[s] * grad[s]
-        for s in range(len(line)):
-            grad[s] = line[s] * F(scale) * (grad[s] - total)
-        if keep:
-            for s in range(keys):
-                line[s] *= F(mask[s]) * F(rest)
+        line, grad, draw = weights + 4 * i * wide, grads + 4 * i * wide, keep + i * keep_step
+        part, factor, sums = spread16(share[place + i]), spread16(F(rest)), spread16(F(0.0))
+        for s in range(0, wide, TILE):
+            x = first16(keys - s, load16(grad + 4 * s), F(0.0))
+            if keep:
+                x = x * factor * bools16(draw + s)
+                store16(grad + 4 * s, x)
+            sums += load16(line + 4 * s) * part * x
+        total = spread16(-sum16(sums))
+        for s in range(0, wide, TILE):
+            w, x = load16(line + 4 * s) * part, load16(grad + 4 * s)
+            store16(grad + 4 * s, w * spread16(F(scale)) * (x + total))
+            store16(line + 4 * s, w * factor * bools16(draw + s) if keep else w)
 
 
 @loop
 def attend(
-    start: int, stop: int, thread: int, gemm: int, query: Strided, key: Strided, value: Strided, added: Strided,
+    start: int, stop: int, thread: int, query: Strided, key: Strided, value: Strided, added: Strided,
     added_b: int, added_h: int, added_t: int, keep: int, is_causal: int, scale: float, rest: float, memory: Strided,
     out: Strided, top: Flat, share: Flat,
 ) -> None:  # fmt: skip
@@ -122,30 +127,34 @@ def attend(
     keys, depth = length(value, 2), length(value, 3)
     weights, ldq, ldk = at(memory) + thread * step(memory, 0), leading(query), leading(key)
     ldv, ldy = leading(value), leading(out)
-    tiled, wide = keys <= SHORT and width % TILE == 0 and depth % TILE == 0, columns(keys)
-    kt = weights + 4 * wide * min(PART, queries) if tiled else 0
-    vp = kt + 4 * wide * width if tiled else 0
+    kt = weights + 4 * columns(keys) * min(PART, queries)
+    vp = kt + 4 * columns(keys) * width
     for unit in range(start, stop):
         b, h = unit // heads, unit % heads
         q, k, v, y = head_of(query, b, h), head_of(key, b, h), head_of(value, b, h), head_of(out, b, h)
         mask = at(added) + b * added_b + h * added_h if length(added, 0) else 0
-        if tiled:
+        v_at, v_row, v_tile = v, 4 * ldv, ROW
+        if queries >= FEW:
             pack_turned(k, ldk, keys, width, kt)
             pack(v, ldv, keys, depth, vp)
+            v_at, v_row, v_tile = vp, ROW, ROW * keys
         for t in range(0, queries, PART):
             n, place = min(PART, queries - t), unit * queries + t
             count = min(keys, t + n) if is_causal else keys
-            qt, yt = q + t * step(query, 2), y + t * step(out, 2)
+            qt, yt, wide = q + t * step(query, 2), y + t * step(out, 2), columns(count)
             added_row = mask + t * added_t if mask else 0
-            multiply(gemm, kt, width, False, True, n, count, width, qt, ldq, k, ldk, False, weights, wide)
-            score_rows(weights, wide, n, count, t, is_causal, scale, added_row, added_t, top, share, place, False)
-            weigh_rows(weights, wide, n, count, keep + place * keys if keep else 0, keys, rest, share, place)
-            multiply(gemm, vp, keys, False, False, n, depth, count, weights, wide, v, ldv, False, yt, ldy)
+            if queries >= FEW:
+                multiply(n, count, width, qt, ldq, kt, ROW, ROW * width, False, weights, wide)
+            else:
+                multiply_rows(n, count, width, qt, ldq, k, ldk, weights, wide)
+            score_rows(weights, wide, n, count, t, is_causal, scale, added_row, added_t, top, place, False)
+            weigh_rows(weights, wide, n, keep + place * keys if keep else 0, keys, rest, share, place)
+            multiply(n, depth, count, weights, wide, v_at, v_row, v_tile, False, yt, ldy)
 
 
 @loop
 def attend_back(
-    start: int, stop: int, thread: int, gemm: int, g: Strided, query: Strided, key: Strided, value: Strided,
+    start: int, stop: int, thread: int, g: Strided, query: Strided, key: Strided, value: Strided,
     added: Strided, added_b: int, added_h: int, added_t: int, keep: int, is_causal: int, scale: float, rest: float,
     memory: Strided, top: Flat, share: Flat, dquery: Strided, dkey: Strided, dvalue: Strided,
 ) -> None:  # fmt: skip
@@ -155,37 +164,34 @@ def attend_back(
     weights, ldq, ldk = at(memory) + thread * step(memory, 0), leading(query), leading(key)
     ldv, ldg = leading(value), leading(g)
     lddq, lddk, lddv = leading(dquery), leading(dkey), leading(dvalue)
-    tiled, wide = keys <= SHORT and width % TILE == 0 and depth % TILE == 0, columns(keys)
-    grads = weights + 4 * wide * min(PART, queries)
-    kt = grads + 4 * wide * min(PART, queries) if tiled else 0
-    vt, kp = (kt + 4 * wide * width, kt + 4 * wide * (width + depth)) if tiled else (0, 0)
-    qp, gp = (kp + 4 * keys * width, kp + 4 * (keys + PART) * width) if tiled else (0, 0)
+    most, part = columns(keys), min(PART, queries)
+    grads, kt = weights + 4 * most * part, weights + 8 * most * part
+    vt, kp = kt + 4 * most * width, kt + 4 * most * (width + depth)
+    qp, gp = kp + 4 * keys * width, kp + 4 * (keys + part) * width
     for unit in range(start, stop):
         b, h = unit // heads, unit % heads
         q, k, v, gh = head_of(query, b, h), head_of(key, b, h), head_of(value, b, h), head_of(g, b, h)
         dq, dk, dv = head_of(dquery, b, h), head_of(dkey, b, h), head_of(dvalue, b, h)
         mask = at(added) + b * added_b + h * added_h if length(added, 0) else 0
-        if tiled:
-            pack_turned(k, ldk, keys, width, kt)
-            pack_turned(v, ldv, keys, depth, vt)
-            pack(k, ldk, keys, width, kp)
+        pack_turned(k, ldk, keys, width, kt)
+        pack_turned(v, ldv, keys, depth, vt)
+        pack(k, ldk, keys, width, kp)
         last = (queries - 1) // PART * PART
         for t in range(last, -1, -PART):
             n, place = min(PART, queries - t), unit * queries + t
             count = min(keys, t + n) if is_causal else keys
             more, added_row = t < last, mask + t * added_t if mask else 0
             qt, gt, dqt = q + t * step(query, 2), gh + t * step(g, 2), dq + t * step(dquery, 2)
-            draw = keep + place * keys if keep else 0
-            if tiled:
-                pack(qt, ldq, n, width, qp)
-                pack(gt, ldg, n, depth, gp)
-            multiply(gemm, kt, width, False, True, n, count, width, qt, ldq, k, ldk, False, weights, wide)
-            score_rows(weights, wide, n, count, t, is_causal, scale, added_row, added_t, top, share, place, True)
-            multiply(gemm, vt, depth, False, True, n, count, depth, gt, ldg, v, ldv, False, grads, wide)
+            draw, wide = keep + place * keys if keep else 0, columns(count)
+            pack(qt, ldq, n, width, qp)
+            pack(gt, ldg, n, depth, gp)
+            multiply(n, count, width, qt, ldq, kt, ROW, ROW * width, False, weights, wide)
+            score_rows(weights, wide, n, count, t, is_causal, scale, added_row, added_t, top, place, True)
+            multiply(n, count, depth, gt, ldg, vt, ROW, ROW * depth, False, grads, wide)
             grad_rows(weights, grads, wide, n, count, draw, keys, rest, scale, share, place)
-            multiply(gemm, kp, keys, False, False, n, width, count, grads, wide, k, ldk, False, dqt, lddq)
-            multiply(gemm, qp, n, True, False, count, width, n, grads, wide, qt, ldq, more, dk, lddk)
-            multiply(gemm, gp, n, True, False, count, depth, n, weights, wide, gt, ldg, more, dv, lddv)
+            multiply(n, width, count, grads, wide, kp, ROW, ROW * keys, False, dqt, lddq)
+            multiply_turned(count, width, n, grads, wide, qp, ROW, ROW * n, more, dk, lddk)
+            multiply_turned(count, depth, n, weights, wide, gp, ROW, ROW * n, more, dv, lddv)
         for s in range(min(keys, queries) if is_causal else keys, keys):  # hidden from every query
             dk_row, dv_row = row(dk + s * step(dkey, 2), width), row(dv + s * step(dvalue, 2), depth)
             for j in range(width):
@@ -194,10 +200,19 @@ def attend_back(
                 dv_row[j] = F(0.0)
 
 
-def _in_rows(x: Array) -> Array:
-    """The array, or a copy if BLAS cannot read the array's rows."""
-    fits = x.strides[3] == 4 and x.strides[2] >= 4 * x.shape[3] and x.strides[2] % 4 == 0 and x.dtype is FLOAT32
-    return x if fits else np.array(x, FLOAT32, order="C")
+def _in_tiles(x: Array) -> Array:
+    """The array, or a copy with contiguous rows of whole tiles. The columns that it adds are 0."""
+    width = x.shape[3]
+    if (
+        x.dtype is FLOAT32
+        and x.strides[3] == 4
+        and x.strides[2] >= 4 * width
+        and not (width % TILE or x.strides[2] % 4)
+    ):
+        return x
+    padded = np.zeros((*x.shape[:3], columns(width)), FLOAT32)
+    padded[..., :width] = x
+    return padded
 
 
 def _added(mask: Array | None, query: Array, key: Array) -> tuple[Array | None, int, int, int]:
@@ -220,27 +235,27 @@ def _units(query: Array, value: Array) -> tuple[int, int]:
 
 def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
     query, key, value, mask, keep, is_causal, scale, dropout_p = args
-    if not (fits(query, key, value) and key.size and value.size and blas.sgemm()) or needs[3]:
+    if not (fits(query, key, value) and key.size and value.size) or needs[3]:
         return NotImplemented
-    query, key, value = _in_rows(query), _in_rows(key), _in_rows(value)
+    query, key, value = map(_in_tiles, args[:3])
     batch, heads, length, _ = query.shape
-    keep = None if keep is None else np.ascontiguousarray(keep, np.bool_)
+    if keep is not None:  # loops read whole tiles
+        keep = np.append(np.asarray(keep, np.bool_), np.zeros(TILE, np.bool_))
     # its address; the array itself is also kept alive
     mask_address = 0 if keep is None else keep.__array_interface__["data"][0]
     how = *_added(mask, query, key), mask_address, bool(is_causal), scale, factor(keep, dropout_p)
     out = empty_result(query, value)
     top, share = np.empty((2, batch * heads * length), FLOAT32)
     memory = scratch(columns(value.shape[2]) * (min(PART, length) + query.shape[3] + value.shape[3]))
-    with blas.one_thread() as one, one:
-        attend(*_units(query, value), blas.sgemm(), query, key, value, *how, memory, out, top, share)
-    return out, (query, key, value, how, top, share, keep) if any(needs) else None
+    attend(*_units(query, value), query, key, value, *how, memory, out, top, share)
+    return out[..., : args[2].shape[3]], (query, key, value, how, top, share, keep) if any(needs) else None
 
 
 def backward(needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
     query, key, value, how, top, share, _ = saved
     gradients = laid_like(query, key, value)
-    (part, width), (keys, depth), units = query.shape[2:], value.shape[2:], _units(query, value)
-    memory = scratch(columns(keys) * (2 * min(PART, part) + 2 * width + depth) + PART * (width + depth))
-    with blas.one_thread() as one, one:
-        attend_back(*units, blas.sgemm(), _in_rows(g), query, key, value, *how, memory, top, share, *gradients)
-    return wanted(needs, *gradients)
+    (length, width), (keys, depth) = query.shape[2:], value.shape[2:]
+    part = min(PART, length)
+    memory = scratch(columns(keys) * (2 * part + 2 * width + depth) + part * (width + depth))
+    attend_back(*_units(query, value), _in_tiles(g), query, key, value, *how, memory, top, share, *gradients)
+    return wanted(needs, *(grad[..., : x.shape[3]] for grad, x in zip(gradients, args, strict=False)))

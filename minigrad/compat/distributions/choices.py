@@ -32,8 +32,7 @@ param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter
 
 class ProbsOrLogits(Distribution):
     """The base class of Bernoulli, Geometric and Categorical. Takes ``probs``, a probability, or ``logits``, its
-    log-odds log p / (1 - p), as a tensor or a number, and computes the other on demand. Raises ValueError if both or
-    neither are given."""
+    log-odds log p / (1 - p), a tensor or a number, and computes the other. Raises ValueError for both or neither."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     _is_binary: ClassVar[bool] = True

@@ -99,8 +99,7 @@ def _positive(samples: Tensor) -> Tensor:
 
 
 class Gamma(Distribution):
-    """Positive numbers with density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α), where α is ``concentration``. The arguments are
-    tensors or numbers."""
+    """Positive numbers with density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α); α is ``concentration``, a tensor or a number."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
@@ -235,8 +234,7 @@ class Dirichlet(Distribution):
 
 
 class Beta(Distribution):
-    """Numbers from 0 to 1 with density x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) / B. The arguments are
-    tensors or numbers."""
+    """Numbers from 0 to 1 with density x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) / B."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

@@ -1,7 +1,6 @@
 """Invertible functions with log-determinants of Jacobians, for TransformedDistribution and constraints.
 
-Subclasses of Transform define ``_call``, ``_inverse`` and ``log_abs_det_jacobian(x, y)``, and the attributes ``domain``
-and ``codomain``.
+Subclasses of Transform define ``_call``, ``_inverse``, ``log_abs_det_jacobian(x, y)``, ``domain`` and ``codomain``.
 """
 
 from __future__ import annotations

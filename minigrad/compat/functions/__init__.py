@@ -1,7 +1,5 @@
 """Functions outside the core: free functions in ``minigrad``, and methods added to Tensor by importing this module."""
 
-from __future__ import annotations
-
 from ...functions import names
 from ...functions.define import collect
 from . import copies, decompositions, equations, products, special, spectrum, statistics

@@ -21,8 +21,7 @@ from .equations import check_sides, matrices, or_nan, solve_triangular, square
 
 @method
 def cholesky(A: Tensor, upper: bool = False) -> Tensor:
-    """L in A = L Lᴴ for positive definite A, or Lᴴ if ``upper``. Raises LinAlgError if a matrix is not positive
-    definite."""
+    """L in A = L Lᴴ, or Lᴴ if ``upper``. Raises LinAlgError if a matrix is not positive definite."""
     lower: Tensor = apply(ops.cholesky, (square(A, "cholesky"),))
     return lower.mH if upper else lower
 

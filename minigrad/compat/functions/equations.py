@@ -202,8 +202,7 @@ def solve_ex(
 @spelled
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """X in A X = B (X A = B if not ``left``) for the upper or lower triangle of A. Where its diagonal has a zero, the
-    result is infinite or NaN. ``unitriangular`` replaces the diagonal with ones. Raises RuntimeError if shapes or
-    dtypes do not match."""
+    result is not finite. ``unitriangular`` sets the diagonal to 1. Raises RuntimeError for bad shapes or dtypes."""
     square(A, "solve_triangular")
     check_sides(A, B, left, "solve_triangular")
     if not left:

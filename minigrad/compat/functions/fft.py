@@ -59,8 +59,7 @@ def rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = N
 
 
 def irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The real tensor whose ``rfftn`` is the input. By default, its length along the last axis is even: 2 (m - 1) for m
-    elements."""
+    """The real tensor whose ``rfftn`` is the input. By default, m elements along the last axis become 2 (m - 1)."""
     (*lengths, last), (*dims, place) = _lengths(input, s, dim, "irfftn")
     whole = _along(fourier.ifft, input, lengths, dims, norm)
     n = 2 * (input.shape[place] - 1) if last is None else last

@@ -183,8 +183,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
 @method
 def geqrf(input: Tensor) -> return_types.geqrf[Tensor]:
-    """(a, tau): R in the upper triangle of a, and Q's reflections below it, for ``linalg.householder_product``, without
-    a gradient."""
+    """(a, tau): R in a's upper triangle, and below it Q's reflections (``linalg.householder_product``). No gradient."""
     packed, tau = on_host(lambda x: tuple(np.linalg.qr(x, "raw")), matrices(input, "geqrf").array)
     return return_types.geqrf(wrap(packed.swapaxes(-1, -2)), wrap(tau))
 

@@ -60,8 +60,7 @@ class LBFGS(Optimizer):
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Take steps until a limit or a tolerance is reached. Raises RuntimeError for an unknown ``line_search_fn``.
 
-        ``closure`` must clear the gradients, compute the loss and its gradients, and return the loss. ``step`` returns
-        the first loss.
+        ``closure`` clears the gradients, computes loss and gradients, and returns the loss; ``step``, the first loss.
         """
         group = self.param_groups[0]
         state = self.state[group["params"][0]]

@@ -1,5 +1,4 @@
-"""Optimisers outside the core: variants of Adam and SGD, and optimisers that divide each gradient element by a measure
-of its size."""
+"""Optimisers outside the core: variants of Adam and SGD, and others that scale each gradient element by its size."""
 
 from __future__ import annotations
 

@@ -25,8 +25,7 @@ class CyclicLR(GroupScheduler):
         mode: "triangular"; "triangular2", halving the height each cycle; "exp_range", with the height times gammaᵉ.
         scale_fn, scale_mode: instead of ``mode``, the height as a function of the cycle number ("cycle", from 1) or of
             e ("iterations").
-        cycle_momentum: move the momentum (or the first beta) in the opposite direction, between ``base_momentum`` and
-            ``max_momentum``.
+        cycle_momentum: move the momentum (or first beta) the opposite way, from ``max_momentum`` to ``base_momentum``.
 
     Raises ValueError if the mode is unknown, a list lacks one entry per group, or there is no momentum to cycle.
     """

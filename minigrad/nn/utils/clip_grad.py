@@ -99,8 +99,7 @@ def clip_grad_norm_(
     """Scale all gradients in place so that their joint norm is at most ``max_norm`` (Pascanu et al. 2013).
 
     Args:
-        parameters: the tensors whose gradients to scale. norm_type: the order; inf for the largest absolute value.
-        foreach: ignored.
+        parameters: tensors with gradients. norm_type: the order; inf for the largest absolute value. foreach: ignored.
 
     Returns the norm before clipping, a 0-D tensor. With ``error_if_nonfinite``, raises RuntimeError if not finite.
 

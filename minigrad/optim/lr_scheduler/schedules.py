@@ -440,8 +440,7 @@ class ReduceLROnPlateau(LRScheduler):
         cooldown: how many calls to ignore after a change. min_lr: a lower bound for all groups, or one per group.
         eps: the smallest change.
 
-    Raises ValueError for a factor of 1 or more, an unknown mode, or the wrong number of lower bounds; TypeError if not
-    given an Optimizer."""
+    Raises TypeError without an Optimizer, and ValueError for a factor ≥ 1, a wrong mode or number of bounds."""
 
     def __init__(
         self,

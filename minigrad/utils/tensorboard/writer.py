@@ -34,8 +34,7 @@ _INSTEAD = {
 class SummaryWriter:
     """Writes files for ``tensorboard --logdir runs``.
 
-    Every method accepts ``global_step``, the position on the horizontal axis, and ``walltime``, seconds since 1970 (by
-    default, now).
+    Every method accepts ``global_step``, the horizontal position, and ``walltime``, seconds since 1970 (default: now).
 
     Args:
         log_dir: the run folder, by default runs/<time>_<host><comment>. comment: appended to this default name.

@@ -77,8 +77,7 @@ class GraphView(Picture):
         return f"<graph of {self.graph.title}: {len(self.graph.nodes)} nodes, {boxes} boxes>"
 
     def change(self, node: int | str, value: float, at: int | None = None) -> GraphView:
-        """The same graph with a different number: later ops and the backward pass are recomputed. The program's tensors
-        stay unchanged.
+        """The same graph with a different number: recomputes later ops and gradients, but not in the program's tensors.
 
         Args:
             node: its number or unique name. For a result, the difference is added, and the inputs stay unchanged.

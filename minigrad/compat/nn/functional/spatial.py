@@ -2,8 +2,7 @@
 fractional max pooling, power-average pooling and max unpooling.
 
 Coordinates are normalised: -1 and 1 are the ends of an axis. With ``align_corners``, these are the centres of its first
-and last elements, otherwise their outer edges. The last axis of a grid is (x, y) or (x, y, z), where x runs along the
-input's last axis.
+and last elements, otherwise their outer edges. A grid's last axis is (x, y) or (x, y, z); x is the input's last axis.
 """
 
 from __future__ import annotations
@@ -222,8 +221,7 @@ def _fractional_max_pool(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The maximum of randomly placed, overlapping windows (Graham 2014): (N, C, *lengths) or (C, *lengths) -> (N, C,
-    *places) or (C, *places).
+    """The maximum of randomly placed, overlapping windows (Graham 2014): ([N,] C, *lengths) -> ([N,] C, *places).
 
     Args:
         output_size: the number of windows, or one number per axis. Alternatively, pass ``output_ratio``.

@@ -1,7 +1,6 @@
 """Parametrizations: modules that compute another module's parameter whenever it is read.
 
-The original tensors are in ``module.parametrizations``. The module gets its own class, in which the parameter name is a
-property.
+The original tensors are in ``module.parametrizations``. The module's own class has the parameter as a property.
 """
 
 from __future__ import annotations

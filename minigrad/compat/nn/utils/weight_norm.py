@@ -17,8 +17,7 @@ M = TypeVar("M", bound=Module)
 
 
 class WeightHook:
-    """A forward pre-hook that computes the parameter ``name`` from other tensors; the base class of weight norm and
-    spectral norm."""
+    """A forward pre-hook that computes the parameter ``name``: the base class of weight norm and spectral norm."""
 
     kind: ClassVar[str]  # its name in messages
     suffixes: ClassVar[tuple[str, ...]]  # suffixes of the names of the tensors that replace the parameter
