@@ -36,9 +36,9 @@ def part_of_product(
     j, columns = (start, stop - start) if by_columns else (0, width)
     first, second, place = at(a) + i * step(a, -2), at(b) + j * step(b, -1), out.ctypes.data + 4 * (i * width + j)
     for r in range(rows if bias.size else 0):
-        line = row(place + 4 * r * width, columns)
+        line, some = row(place + 4 * r * width, columns), bias[j : j + columns]
         for c in range(columns):
-            line[c] = bias[j + c]
+            line[c] = some[c]
     lda, ldb, turns_a, turns_b, add = leading(a), leading(b), turned(a), turned(b), F(1.0) if bias.size else F(0.0)
     sgemm(blas, turns_a, turns_b, rows, columns, inner, F(1.0), first, lda, second, ldb, add, place, width)
 
