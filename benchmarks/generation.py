@@ -1,6 +1,6 @@
 """Continues prompts with a small GPT-2 on the CPU, using minigrad's cache and ``generate`` from transformers.
 
-Both models have the same weights, and their greedy texts must be equal. Sampled texts differ, but have the same length.
+Both sides use the same weights, and their greedy texts must match. Sampled texts differ, but have the same length.
 """
 
 from __future__ import annotations

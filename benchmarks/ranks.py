@@ -108,7 +108,7 @@ def _in_turns(calls: dict[str, Callable[[], Any]], barrier: Callable[[], Any], s
 
 
 def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
-    """The answers of all ranks, with one thread each, to a function of this module. Each includes its "rank". Raises
+    """All ranks' results from a function of this module, with one thread each. Each includes its "rank". Raises
     Failed if a rank fails, Missing if a library is not installed."""
     start = [sys.executable, "-m", "minigrad.run", "-n", str(ranks)]
     answers = answers_of(start, f"benchmarks.ranks:{function}", "minigrad", ROOT, ONE_THREAD, **arguments)

@@ -37,7 +37,7 @@ def figures(rounds: int, seconds: float) -> Iterator[tuple[str, str, str]]:
     count = f"{', '.join(map(str, exact))} of 1,000 (3 seeds), after {max(minutes):.1f} minutes"
     yield "English to Italian: unseen sentences translated exactly", count, "minigrad train"
     step, command = steps.table(WORK, rounds, seconds), "python -m benchmarks --only steps"
-    yield "time of a training step, five transformers (lower is better)", extremes(step, "ratio"), command
+    yield "time per training step, five transformers (lower is better)", extremes(step, "ratio"), command
     yield "the same without Numba (lower is better)", extremes(step, "ratio on NumPy"), command
     yield "peak memory of a training step (lower is better)", extremes(step, "memory ratio"), command
     speed = extremes(decoding.table(rounds, seconds / 2), "times PyTorch's")

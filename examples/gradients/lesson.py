@@ -59,7 +59,7 @@ def _chain(measured: Measurements) -> Chart:
 
 
 def _lines(several: Sequence[Measured]) -> tuple[Series, ...]:
-    """Norms over the distance as dots, and the theory as a line in the same colour."""
+    """Norms against distance as dots, and the theory as a line in the same colour."""
     pairs = [(one, one.network.name) for one in several]
     return (
         *(Series(name, SHOWN, one.norms[list(SHOWN)].tolist(), joined=False) for one, name in pairs),

@@ -41,7 +41,7 @@ def sgemm() -> int:
 
 
 def _functions(names: list[list[str]]) -> list[Any] | None:
-    """The functions in one of these lists of names, from a library that has all of them."""
+    """The functions named in one of these lists, from a library that has them all."""
     for path in _libraries():
         with suppress(AttributeError, OSError):
             library = ctypes.CDLL(path)

@@ -35,8 +35,8 @@ class UntypedStorage:
 
     @classmethod
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """The first bytes of a file, memory-mapped instead of read. If ``shared``, the file is extended to that size
-        and receives changes, else changes stay in memory. Raises RuntimeError if the file is shorter, a pipe or a
+        """The first bytes of a file, memory-mapped instead of read. If ``shared``, the file is extended to fit and
+        receives changes; if not, they stay in memory. Raises RuntimeError for a short file, a pipe or a
         device, and OSError if it cannot be opened."""
         import mmap  # imported here, as few programs map files themselves
 

@@ -129,7 +129,7 @@ class DistributedDataParallel(Wrapper, fields=True):
     ) -> Join:
         """A context for loops with different numbers of batches on different ranks; see ``Join``. A rank that has run
         out takes part in reductions with zero gradients. At the end, all ranks get the weights of a rank that finished
-        last. Gradients are divided by the number of all ranks, or of ranks with a batch."""
+        last. Gradients are divided by the number of ranks: all, or those with a batch."""
         options = {"divide_by_initial_world_size": divide_by_initial_world_size}
         return Join([self], enable, throw_on_early_termination, **options)
 

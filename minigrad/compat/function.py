@@ -47,7 +47,7 @@ class FunctionCtx:
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Variable) -> None:
-        """Mark results without a gradient."""
+        """Mark results as having no gradient."""
         self._constant = tensors
 
     def set_materialize_grads(self, value: bool) -> None:

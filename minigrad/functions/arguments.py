@@ -249,7 +249,7 @@ def rounded_once(function: Function) -> Function:
 
 
 def products_rounded_once(function: Function) -> Function:
-    """``rounded_once`` on a CPU. On a GPU, each op rounds, as matrix products in 16 bits are faster."""
+    """``rounded_once`` on a CPU. On a GPU, each op rounds, as 16-bit matrix products are faster."""
     return _rounding(function, of_products=True)
 
 

@@ -310,7 +310,7 @@ _SPECIAL = {*_SPELLINGS, "out"}
 
 
 def spelled(function: Function) -> Function:
-    """Make a function accept NumPy's argument names (``axis``, ``keepdims``) and ``out=``, tensors for the results."""
+    """Make a function accept NumPy's argument names (``axis``, ``keepdims``) and ``out=`` tensors for the results."""
     return border(function, _call)
 
 

@@ -1,5 +1,5 @@
 """Python's operators. Each calls its op with PyTorch's operands, and NumPy's functions call the operators. This file
-also defines methods whose argument order differs from their function's, and in-place methods without an out-of-place
+also defines methods whose argument order differs from their functions', and in-place methods without an out-of-place
 function; ``define.py`` creates the others."""
 
 from __future__ import annotations

@@ -258,7 +258,7 @@ class SyncBatchNorm(_BatchNorm):
         distributed.all_reduce(count, group=group)
         total = float(count)
         if total <= 1:
-            raise ValueError(f"Expected more than 1 value per channel when training, got {total:g} on all ranks")
+            raise ValueError(f"Expected more than 1 value per channel when training, got {total:g} across ranks")
         # Gradients flow through both reductions, and thus to the inputs of all ranks
         mean = functional.all_reduce(input.sum(dims), group=group) / total
         centred = input - mean.reshape(shape)

@@ -78,7 +78,7 @@ def _rejoined(pieces: tuple[Array, ...], dim: int, join: Callable[..., Array]) -
     first, at = pieces[0], dim % (pieces[0].ndim + (join is stack))
     if first is bare(first) and getattr(first, "base", None) is not None:
         same = all(p.base is first.base and (p.shape, p.strides) == (first.shape, first.strides) for p in pieces)
-        steps = {address(b) - address(a) for a, b in pairwise(pieces)}
+        steps = {address(b) - address(a) for a, b in pairwise(pieces)} or {0}
         if same and len(steps) == 1:
             shape = (*first.shape[:at], len(pieces), *first.shape[at:])
             strides = (*first.strides[:at], *steps, *first.strides[at:])

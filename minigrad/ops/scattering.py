@@ -62,7 +62,7 @@ def _others(x: Array, dim: int, index: Array, src: Array) -> tuple[Array, Array]
 
 
 def _running(total: Array, dim: int, index: Array, src: Array, slices: Any) -> tuple[list[Array], Array]:
-    """The running products before each slice of ``src`` is multiplied in, at its places, and the final products."""
+    """The running products at each ``src`` slice's places, before it is multiplied in, and the final products."""
     products = []
     for part in slices:
         products.append(gather(total, dim, index[part]))

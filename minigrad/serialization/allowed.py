@@ -3,7 +3,7 @@ program declares safe; and limits on the number of parts (counting repetitions),
 
 A tuple that contains another twice, which contains a third twice, and so on for 45 levels, takes 300 bytes in a pickle,
 but hashing, comparing or printing it takes forever. Python's dicts are only fast if few keys share a hash. Hashes of
-text and bytes are secret, but an integer's hash is its remainder modulo 2⁶¹ - 1. Anyone can therefore write a file of
+text and bytes are salted, but an integer's hash is its remainder modulo 2⁶¹ - 1. Anyone can therefore write a file of
 integers, complex numbers or tuples of integers that all share one hash, so that each is compared with all earlier ones.
 """
 

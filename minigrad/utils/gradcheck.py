@@ -127,7 +127,7 @@ def _leaf(array: Any, needs: bool) -> Any:
 
 
 def _of_reals(func: Function, inputs: tuple[Any, ...]) -> Function:
-    """``func`` as a function of ``_reals(inputs)``, with complex results as pairs of reals as well."""
+    """``func`` as a function of ``_reals(inputs)``, with complex results also as pairs of reals."""
     which = [_is_complex(x) for x in inputs]
 
     def of_reals(*xs: Any) -> list[Any]:

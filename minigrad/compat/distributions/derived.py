@@ -190,7 +190,7 @@ class LogNormal(TransformedDistribution):
 
 
 class LogisticNormal(TransformedDistribution):
-    """K probabilities: StickBreakingTransform applied to K - 1 normal numbers."""
+    """K probabilities: StickBreakingTransform applied to K - 1 normal draws."""
 
     arg_constraints = LocationScale.arg_constraints
     support = constraints.simplex

@@ -99,7 +99,7 @@ def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True) -> Array:
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True) -> Array:
     """I₀(beta √(1 - d²)) / I₀(beta) for d from -1 to 1: (M,). Raises ValueError for a negative ``beta``."""
     if beta < 0:
-        raise ValueError(f"beta must be non-negative, got: {beta} instead.")
+        raise ValueError(f"beta must be non-negative, got {beta}")
     inner, most = beta * np.sqrt(np.maximum(1 - _places(M, sym) ** 2, 0)), np.array(float(beta))
     return scaled_modified(inner, 0) / scaled_modified(most, 0) * np.exp(inner - most)
 

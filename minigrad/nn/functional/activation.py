@@ -203,7 +203,7 @@ def _softmax_axis(name: str, ndim: int, dim: int | None) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` if given. A row of only -inf gives zeros.
+    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` if given. A row of all -inf gives zeros.
 
     >>> F.softmax(mg.zeros(2, 2), dim=-1)
     tensor([[0.5000, 0.5000],

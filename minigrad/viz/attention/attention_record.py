@@ -171,7 +171,7 @@ def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
                 )
             layers = list(array.reshape((1,) * (4 - array.ndim) + array.shape))
         if not layers:
-            raise ValueError(f"{label}: it has no layers")
+            raise ValueError(f"{label} has no layers")
         if len({w.shape[-2:] for w in layers}) > 1:
             raise ValueError(f"{label}: layers have different numbers of tokens: {[w.shape for w in layers]}")
         blocked = inferred_mask(np.concatenate(layers))  # the heads of all layers together
@@ -183,7 +183,7 @@ def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
 
 
 def _host(array: Any) -> Array:
-    """A float32 copy in main memory, as the caller's array may change. Raises TypeError if it is not an array."""
+    """A float32 copy in main memory, as the caller's array may change. Raises TypeError for a non-array."""
     try:
         return host(array).astype(np.float32, casting="same_kind")
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The training text, batches of its windows or segments, and the loss of text read in segments."""
+"""The training text, batches of its windows or segments, and the loss on text read in segments."""
 
 from __future__ import annotations
 

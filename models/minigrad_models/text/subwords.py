@@ -121,7 +121,7 @@ class SubwordTokenizer:
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> SubwordTokenizer:
         """The tokenizer described by its ``as_dict``. Raises ValueError if the description is invalid, or has steps or
-        regular expressions that ``train`` does not use, as some never end or crash the program."""
+        regular expressions that ``train`` does not use, as some hang or crash the program."""
         load_library()  # before the try, as a missing library is not the description's fault
         text: Any = state.get("json")
         check(text, str, "the JSON of a tokenizer")

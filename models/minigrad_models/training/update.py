@@ -107,8 +107,8 @@ def update(
 def add_gradients(
     model: Module, loss: Loss, batches: Iterable[Any], step: int, rank: int = 0, ranks: int = 1
 ) -> list[Part]:
-    """Sum the gradients of one rank's batches, with weights relative to the first batch, which leaves the gradient of a
-    single batch bitwise unchanged. All batches are fetched, and the one at ``rank`` in each group of ``ranks`` is
+    """Sum the gradients of one rank's batches, with weights relative to the first batch, so the gradient of a single
+    batch is bitwise unchanged. All batches are fetched, and the one at ``rank`` in each group of ``ranks`` is
     computed. Raises ValueError if a weight is not positive."""
     parts: list[Part] = []
     for number, batch in enumerate(batches):

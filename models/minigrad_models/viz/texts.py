@@ -40,5 +40,5 @@ def checked_texts(name: str, texts: Any) -> tuple[str, ...]:
 
 
 def label(token: str) -> str:
-    """The text of a token as a label: truncated, with visible blanks (``vector.clean``)."""
+    """The text of a token as a label: truncated, with visible spaces (``vector.clean``)."""
     return cut(clean(token), LONGEST)

@@ -117,7 +117,7 @@ def test_shapes_that_do_not_match() -> None:
         (weights(2, 2, 4, 3), (KATZEN, CATS), "has 4 queries, but there are 3 tokens"),
         (weights(2, 2, 3, 3), ([],), "has 3 queries, but there are 0 tokens"),
         (np.zeros((1, 1, 0, 0)), ([],), "is empty"),
-        (np.zeros((0, 1, 2, 2)), (["a", "b"],), "it has no layers"),
+        (np.zeros((0, 1, 2, 2)), (["a", "b"],), "has no layers"),
         (np.zeros((1, 0, 2, 2)), (["a", "b"],), "is empty"),
         ({}, (CATS,), "the dictionary is empty"),
         ({"self": weights(1, 1, 3, 3)}, (CATS,), "encoder, decoder, cross, not 'self'"),

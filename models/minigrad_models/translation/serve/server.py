@@ -199,7 +199,7 @@ class Server:
             self._lock.release()
 
     def _check_host(self, request: Request) -> None:
-        """Raise Refused unless the host is a numeric address or a name of this machine, which cannot be redirected."""
+        """Raise Refused unless the host is a numeric address or a name of this machine; neither can be redirected."""
         match = _HOST.fullmatch(request.headers.get("Host", "").strip().lower())
         name = match[1].strip("[]") if match else ""
         with suppress(ValueError):
