@@ -218,7 +218,7 @@ def kaiming_normal_(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Source = None) -> Tensor:
     """Fill with a (semi-)orthogonal matrix times ``gain``, flattening the axes after the first (Saxe et al. 2013)."""
     if tensor.ndim < 2:
-        raise ValueError(f"Only tensors with 2 or more dimensions are supported, this one has {tuple(tensor.shape)}")
+        raise ValueError(f"Only tensors with 2 or more dimensions are supported, not shape {tuple(tensor.shape)}")
     if tensor.is_meta:  # it has no elements to fill
         return tensor
     rows = tensor.array.shape[0]
