@@ -16,9 +16,8 @@ TILE = 16  # columns
 
 def _multiply(is_turned: bool) -> Callable[..., None]:
     """C = A B, or C += A B: four rows and TILE columns of C stay in registers. If A ``is_turned``, it is stored as its
-    transpose. B's rows are ``b_row`` bytes apart, and its tiles ``b_tile``. The
-    columns of the last tile must exist in B and C. The last row is repeated
-    if fewer than four are left. The compiler needs ``is_turned`` as a constant."""
+    transpose. B's rows are ``b_row`` bytes apart, and its tiles ``b_tile``. The columns of the last tile must exist in
+    B and C. The last row is repeated if fewer than four are left. The compiler needs ``is_turned`` as a constant."""
 
     def product(
         m: int, n: int, k: int, a: int, lda: int, b: int, b_row: int, b_tile: int, add: bool, c: int, ldc: int
