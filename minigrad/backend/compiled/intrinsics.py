@@ -138,6 +138,18 @@ def folded(join: Callable[[Any, Any], Any], x: Any) -> Any:
     return b.extract_element(x, I32(0))
 
 
+def turn(x: Any, step: Any, last: Any, out: Any) -> None:
+    """Transpose sixteen vectors: halves change places across the diagonal, then quarters, and so on."""
+    places = (b.select(b.icmp_signed("<", I64(i), last), I64(i), last) for i in range(16))
+    rows = [b.load(pointer(b.add(x, b.mul(i, step)), LANES), align=4) for i in places]
+    for n in (8, 4, 2, 1):
+        for i in (i for i in range(16) if not i & n):
+            upper, lower = ([j + (16 - n if j & n else 0) + k for j in range(16)] for k in (0, n))
+            rows[i], rows[i + n] = (b.shuffle_vector(rows[i], rows[i + n], _NUMBERS(to)) for to in (upper, lower))
+    for i, lanes in enumerate(rows):
+        b.store(lanes, pointer(b.add(out, I64(64 * i)), LANES), align=4)
+
+
 def truth(value: Any) -> Any:
     """A bool as one bit."""
     return b.trunc(value, ir.IntType(1)) if value.type.width > 1 else value

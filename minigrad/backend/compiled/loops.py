@@ -37,16 +37,8 @@ Words = Any  # uint64 of any shape, as one row
 Doubles = Any  # float64 of any shape, as one row
 Strided = Any  # float32 with any strides: the address of its object, for ``at``, ``step`` and ``length``
 
-_DTYPES: dict[str, type] = {
-    "Flat": np.float32,
-    "Rows": np.float32,
-    "Cube": np.float32,
-    "Flags": np.bool_,
-    "Indices": np.int64,
-    "Words": np.uint64,
-    "Doubles": np.float64,
-    "Strided": np.float32,
-}
+_DTYPES: dict[str, type] = {"Flags": np.bool_, "Indices": np.int64, "Words": np.uint64, "Doubles": np.float64}
+_DTYPES |= dict.fromkeys(("Flat", "Rows", "Cube", "Strided"), np.float32)
 _EMPTY: dict[str, Array] = {kind: np.empty(0, dtype) for kind, dtype in _DTYPES.items()}
 _NOTHING, _NONE = {kind: id(array) for kind, array in _EMPTY.items()}, id(None)  # passed for None
 FLOAT32 = np.dtype(np.float32)

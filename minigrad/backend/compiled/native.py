@@ -97,6 +97,11 @@ def bools16(address: int) -> Lanes:
     return llvm.b.uitofp(llvm.b.load(llvm.pointer(address, llvm.BOOLS), align=1), llvm.LANES)
 
 
+def turn16(x: int, step: int, last: int, out: int) -> None:
+    """Transpose sixteen rows of sixteen values, ``step`` bytes apart. Rows after number ``last`` repeat that one."""
+    llvm.turn(x, step, last, out)
+
+
 def load(address: int) -> int:
     """Atomically load the int64 at an address."""
     return llvm.b.load_atomic(llvm.pointer(address, llvm.I64), "seq_cst", 8)

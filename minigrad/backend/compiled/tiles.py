@@ -8,16 +8,16 @@ from collections.abc import Callable
 import numpy as np
 
 from .loops import inline
-from .native import load16, row, spread16, store16
+from .native import load16, row, spread16, store16, turn16
 
 F = np.float32
 TILE = 16  # columns
 
 
 def _multiply(is_turned: bool) -> Callable[..., None]:
-    """C = A B, or C += A B: four rows and TILE columns of C stay in registers. If A ``is_turned``, it is stored as its
-    transpose. B's rows are ``b_row`` bytes apart, and its tiles ``b_tile``. The columns of the last tile must exist in
-    B and C. The last row is repeated if fewer than four are left. The compiler needs ``is_turned`` as a constant."""
+    """C = A B, or C += A B: four rows and TILE columns of C stay in registers. B's rows are ``b_row`` bytes apart, its
+    tiles ``b_tile``. The last tile's columns must exist in B and C. If A ``is_turned``, it is stored as its transpose,
+    and up to three columns more. Results for rows after the last one go to the last row, which is stored after them."""
 
     def product(
         m: int, n: int, k: int, a: int, lda: int, b: int, b_row: int, b_tile: int, add: bool, c: int, ldc: int
@@ -27,7 +27,8 @@ def _multiply(is_turned: bool) -> Callable[..., None]:
             tile = b + j // TILE * b_tile
             for i in range(0, m, 4):
                 i1, i2, i3 = min(i + 1, m - 1), min(i + 2, m - 1), min(i + 3, m - 1)
-                a0, a1, a2, a3 = a + i * a_row, a + i1 * a_row, a + i2 * a_row, a + i3 * a_row
+                r1, r2, r3 = (i + 1, i + 2, i + 3) if is_turned else (i1, i2, i3)
+                a0, a1, a2, a3 = a + i * a_row, a + r1 * a_row, a + r2 * a_row, a + r3 * a_row
                 c0, c1, c2 = c + 4 * (i * ldc + j), c + 4 * (i1 * ldc + j), c + 4 * (i2 * ldc + j)
                 c3, zero = c + 4 * (i3 * ldc + j), spread16(F(0.0))
                 s0, s1, s2, s3 = zero, zero, zero, zero
@@ -39,10 +40,10 @@ def _multiply(is_turned: bool) -> Callable[..., None]:
                     s1 += spread16(row(a1 + place, 1)[0]) * lanes
                     s2 += spread16(row(a2 + place, 1)[0]) * lanes
                     s3 += spread16(row(a3 + place, 1)[0]) * lanes
-                store16(c0, s0)
-                store16(c1, s1)
-                store16(c2, s2)
                 store16(c3, s3)
+                store16(c2, s2)
+                store16(c1, s1)
+                store16(c0, s0)
 
     return inline(product)
 
@@ -62,7 +63,5 @@ def pack(x: int, ldx: int, rows: int, width: int, out: int) -> None:
 def pack_turned(x: int, ldx: int, count: int, width: int, out: int) -> None:
     """The same for the transpose of x (count, width). The last column is repeated until its tile is full."""
     for s in range(0, count, TILE):
-        for j in range(TILE):
-            line, tile = row(x + 4 * min(s + j, count - 1) * ldx, width), row(out + 4 * (s * width + j), TILE * width)
-            for d in range(width):
-                tile[TILE * d] = line[d]
+        for d in range(0, width, TILE):
+            turn16(x + 4 * (s * ldx + d), 4 * ldx, count - 1 - s, out + 4 * (s * width + TILE * d))

@@ -192,23 +192,16 @@ def attend_back(
             multiply(n, width, count, grads, wide, kp, ROW, ROW * keys, False, dqt, lddq)
             multiply_turned(count, width, n, grads, wide, qp, ROW, ROW * n, more, dk, lddk)
             multiply_turned(count, depth, n, weights, wide, gp, ROW, ROW * n, more, dv, lddv)
-        for s in range(min(keys, queries) if is_causal else keys, keys):  # hidden from every query
-            dk_row, dv_row = row(dk + s * step(dkey, 2), width), row(dv + s * step(dvalue, 2), depth)
-            for j in range(width):
-                dk_row[j] = F(0.0)
-            for j in range(depth):
-                dv_row[j] = F(0.0)
+        hidden = max(0, keys - queries) if is_causal else 0  # hidden from every query: products of no terms
+        dk, dv = dk + (keys - hidden) * step(dkey, 2), dv + (keys - hidden) * step(dvalue, 2)
+        multiply(hidden, width, 0, q, ldq, kp, ROW, ROW * keys, False, dk, lddk)
+        multiply(hidden, depth, 0, q, ldq, kp, ROW, ROW * keys, False, dv, lddv)
 
 
 def _in_tiles(x: Array) -> Array:
     """The array, or a copy with contiguous rows of whole tiles. The columns that it adds are 0."""
-    width = x.shape[3]
-    if (
-        x.dtype is FLOAT32
-        and x.strides[3] == 4
-        and x.strides[2] >= 4 * width
-        and not (width % TILE or x.strides[2] % 4)
-    ):
+    width, line = x.shape[3], x.strides[2]
+    if x.dtype is FLOAT32 and x.strides[3] == 4 and line >= 4 * width and not (width % TILE or line % 4):
         return x
     padded = np.zeros((*x.shape[:3], columns(width)), FLOAT32)
     padded[..., :width] = x
@@ -241,8 +234,7 @@ def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
     batch, heads, length, _ = query.shape
     if keep is not None:  # loops read whole tiles
         keep = np.append(np.asarray(keep, np.bool_), np.zeros(TILE, np.bool_))
-    # its address; the array itself is also kept alive
-    mask_address = 0 if keep is None else keep.__array_interface__["data"][0]
+    mask_address = 0 if keep is None else keep.__array_interface__["data"][0]  # keep itself is among the saved values
     how = *_added(mask, query, key), mask_address, bool(is_causal), scale, factor(keep, dropout_p)
     out = empty_result(query, value)
     top, share = np.empty((2, batch * heads * length), FLOAT32)
