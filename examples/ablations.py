@@ -59,8 +59,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def settings_of(options: list[str]) -> Settings:
-    """The settings shared by all variants. Raises SystemExit for options that ``train`` does not have, ValueError for
-    options that this program sets."""
+    """The settings shared by all variants. Raises SystemExit for options that ``train`` does not have, and ValueError
+    for options that this program sets."""
     namespace = command.parser().parse_args(["train", *options])
     if namespace.run is not None or namespace.fresh:
         raise ValueError("each variant has its own folder in --folder: omit --run and --fresh")
@@ -68,7 +68,7 @@ def settings_of(options: list[str]) -> Settings:
 
 
 def read_variants(path: Path = VARIANTS) -> dict[str, dict[str, Any]]:
-    """The variants in a TOML file. Raises FileNotFoundError, and ValueError if the file does not contain variants."""
+    """The variants in a TOML file. Raises FileNotFoundError if it is missing, and ValueError if it has no variants."""
     try:
         variants = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -2,10 +2,10 @@
 
     python -m examples.engine
 
-``minigrad/ops`` is independent of Tensor and autograd. Called on arrays, an op computes; called on a ``Traced``, it
-passes itself to that object, so any tape can run it. This tape keeps everything and differentiates once. The library's
-tape (``minigrad/ops/op.py``, ``autograd/tape.py``, ``autograd/walk.py``) keeps only what the rules need, frees it
-during the backward pass, detects in-place changes, uses compiled kernels, and supports higher derivatives.
+``minigrad/ops`` is independent of Tensor and autograd. Called on arrays, an op computes its result; called on a
+``Traced``, it passes itself to that object, so any tape can run it. This tape keeps everything and differentiates once.
+The library's tape (``minigrad/ops/op.py``, ``autograd/tape.py``, ``autograd/walk.py``) keeps only what the rules need,
+frees it during the backward pass, detects in-place changes, uses compiled kernels, and supports higher derivatives.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def backward(root: Value) -> None:
     """Set ``grad`` on every leaf that the scalar ``root`` was computed from."""
     arrived: dict[Any, Any] = {(root.node, root.slot): np.ones_like(root.array)}  # by node and result
     nodes: set[Any] = {root.node}
-    while nodes:  # youngest node first, as then all users of its results are done
+    while nodes:  # youngest node first, so that all users of its results are done
         node = max(nodes, key=lambda n: n.age)
         nodes.remove(node)
         for value, gradient in gradients(node, arrived):

@@ -25,8 +25,8 @@ def train_all(
 ) -> int:
     """Train the unfinished variants (settings by name), with ``common`` options for ``train``, each in its own folder.
     A failure does not stop the others. ``after_each`` is called after each variant. Returns the exit status. Raises
-    ValueError, before training, if a folder contains a run with other options; RuntimeError if all variants would fail:
-    no run has started, or the data lacks an evaluation set."""
+    ValueError, before training, if a folder contains a run with other options, and RuntimeError if all variants would
+    fail: no run has started, or the data lacks an evaluation set."""
     status = 0
     options = {name: [*common, *as_options(settings)] for name, settings in variants.items()}
     for name, words in options.items():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import (
     autograd as autograd,
     extension as _extension,
-    tensor as _tensor_module,  # imported first, so that the function then replaces it as `tensor`
+    tensor as _tensor_module,  # imported first, so that the function `tensor` then replaces it
 )
 from .autograd import (
     enable_grad as enable_grad,

@@ -1,4 +1,4 @@
-"""``python -m minigrad``: the command that is installed with the framework, also where scripts are not on PATH."""
+"""``python -m minigrad`` runs the ``minigrad`` command, even where installed scripts are not on PATH."""
 
 import sys
 from importlib import import_module

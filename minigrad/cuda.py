@@ -19,11 +19,11 @@ from .backend.device import Device
 
 is_available = _cuda.is_available
 device_count = _cuda.device_count
-is_initialized = is_available  # GPUs do not need initialisation
+is_initialized = is_available  # GPUs do not need initialization
 DeviceLike = Device | str | int | None
 _initialized = False  # checked by programs before saving GPU random states; one generator serves all
 _peaks: dict[int, int] = {}  # the most bytes in use by GPU since reset_peak_memory_stats
-_hook: Any = None  # updates _peaks once that has been called
+_hook: Any = None  # updates _peaks after reset_peak_memory_stats
 
 
 def _cupy() -> Any:
@@ -37,7 +37,7 @@ def _on(device: DeviceLike) -> Any:
 
 
 class device:
-    """A context in which a GPU (a Device, its name or number) is current. A negative number or None has no effect."""
+    """A context in which a GPU (a Device, a name or an index) is current. A negative index or None has no effect."""
 
     def __init__(self, device: DeviceLike) -> None:
         self._device = device
@@ -53,12 +53,12 @@ class device:
 
 
 def current_device() -> int:
-    """The number of the GPU that "cuda" means."""
+    """The index of the GPU that "cuda" refers to."""
     return int(_on(None).id)
 
 
 def set_device(device: DeviceLike) -> None:
-    """Make ``device`` the GPU that "cuda" means; a negative number has no effect. Raises ValueError for others."""
+    """Make ``device`` the GPU that "cuda" refers to. A negative index has no effect. Raises ValueError for a CPU."""
     if isinstance(device, int) and device < 0:
         return
     if device is not None and Device(device).type == "cpu":
@@ -77,7 +77,7 @@ def synchronize(device: DeviceLike = None) -> None:
 
 
 def get_device_properties(device: DeviceLike = None) -> Any:
-    """The GPU's ``name``, compute capability (``major``, ``minor``), ``total_memory``, ``multi_processor_count``."""
+    """The GPU's ``name``, compute capability (``major``, ``minor``), ``total_memory`` and ``multi_processor_count``."""
     properties = _cupy().cuda.runtime.getDeviceProperties(_on(device).id)
     return SimpleNamespace(
         name=properties["name"].decode(),
@@ -125,7 +125,7 @@ def set_rng_state(new_state: Any, device: DeviceLike = "cuda") -> None:
 
 
 def get_rng_state_all() -> list[Any]:
-    """One state for every GPU, all equal, as one generator draws for all."""
+    """One state for each GPU. All are equal, as the GPUs share one generator."""
     return [_random.default_generator.get_state() for _ in range(device_count())]
 
 
@@ -207,8 +207,8 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def max_memory_allocated(device: DeviceLike = None) -> int:
-    """The most bytes used by arrays since ``reset_peak_memory_stats``. Without that call, the bytes in CuPy's pool: the
-    peak so far plus the pool's cache."""
+    """The peak number of bytes used by arrays since ``reset_peak_memory_stats``. If that has not been called, the bytes
+    in CuPy's pool: the peak so far plus the pool's cache."""
     if not is_available():
         return 0
     return _peaks.get(int(_on(device).id), memory_reserved(device))

@@ -1,13 +1,13 @@
 """Lets a layer above the package supply names and paths that the package's own files do not define.
 
-``minigrad/__init__.py`` names the layer (with ``install``): a module with the functions ``find``, ``others``,
+``minigrad/__init__.py`` calls ``install`` with the layer, a module with the functions ``find``, ``others``,
 ``has_module``, ``load``, ``missing`` and ``add_methods`` (here ``compat/names.py``). The layer is imported the first
 time a name is missing, and the rest of the package does not depend on it.
 
 Names: modules get a ``__dir__``, and a ``__getattr__`` that imports a file registered with ``later`` or asks the layer.
 
 Paths: the package's folders get a finder in ``sys.path_importer_cache``, where Python looks up the finder for a folder.
-It finds files as usual, plus module aliases, and finds both under another name for the package (``torch.nn`` if
+It finds files as usual, as well as module aliases, even under another name of the package (``torch.nn`` if
 ``sys.modules["torch"]`` is minigrad). ``sys.meta_path`` stays unchanged.
 """
 
@@ -41,7 +41,7 @@ def install(layer: str, packages: Collection[str], classes: Sequence[type], meth
     Args:
         layer: the name of its module.
         packages: the parts of the package whose modules get a ``__getattr__``.
-        classes: classes whose objects raise MissingName for missing attributes.
+        classes: classes whose instances raise MissingName for missing attributes.
         methods: for each class, the names of methods that the layer adds when any of them is first looked up.
     """
     global _layer_name, _packages

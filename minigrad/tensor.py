@@ -37,7 +37,7 @@ _SHARED = {"array", "_changes", "_needs", "_node", "_slot", "_parent", "_view", 
 
 
 class Tensor(Methods["Tensor"]):
-    """A multi-dimensional array on a device, which can remember the ops that made it.
+    """A multi-dimensional array on a device, which can record the ops that produced it.
 
     Create one with ``minigrad.tensor(data)``. ``Tensor(data)`` is float32, and ``Tensor(2, 3)`` has shape (2, 3).
 
@@ -52,7 +52,7 @@ class Tensor(Methods["Tensor"]):
             [6., 8.]])
     """
 
-    __array_priority__ = 1000  # NumPy leaves ``ndarray * tensor`` to the tensor
+    __array_priority__ = 1000  # NumPy lets the tensor handle ``ndarray * tensor``
     apply = staticmethod(apply)
 
     # Subclasses ---------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ class Tensor(Methods["Tensor"]):
 
     @property
     def dtype(self) -> DType:
-        """The number format.
+        """The data type of the elements.
 
         >>> mg.zeros(2, dtype=mg.int64).dtype == mg.int64
         True
@@ -124,7 +124,7 @@ class Tensor(Methods["Tensor"]):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set ``requires_grad``. Raises RuntimeError for True on integers or bools, or False on the result of an op."""
+        """Set ``requires_grad``. Raises RuntimeError if True for integers or bools, or if False for an op's result."""
         if requires_grad and dt.kind_of(self.array) not in "fc":
             kinds = "only Tensors of floating point and complex dtype"
             raise RuntimeError(f"{kinds} can require gradients, not {self.dtype}: convert with .float()")
@@ -193,7 +193,7 @@ class Tensor(Methods["Tensor"]):
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
     ) -> None:
-        """Add the gradient of this tensor to the ``.grad`` of every leaf. See ``autograd.backward``.
+        """Add this tensor's gradient with respect to each leaf to the leaf's ``.grad``. See ``autograd.backward``.
 
         >>> w = mg.tensor([1.0, 2.0], requires_grad=True)
         >>> (w * mg.tensor([3.0, 4.0])).sum().backward()
@@ -270,8 +270,8 @@ class Tensor(Methods["Tensor"]):
     # Conversion to NumPy and Python -------------------------------------------------------------------------
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The tensor as a NumPy array in the same memory; ``force`` detaches and copies first. Raises RuntimeError if
-        it requires grad while gradients are recorded, and TypeError on a GPU or for bfloat16, which NumPy lacks.
+        """A NumPy array in the same memory. ``force`` detaches the tensor and copies it from a GPU. Raises RuntimeError
+        if it requires grad while gradients are recorded, and TypeError on a GPU or for bfloat16, which NumPy lacks.
 
         >>> mg.tensor([1.0, 2.0]).numpy()
         array([1., 2.], dtype=float32)
@@ -280,7 +280,7 @@ class Tensor(Methods["Tensor"]):
             message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             if state.walk is not None:
                 message += (
-                    " With create_graph=True, gradient rules run on tensors: use ops there, x.cos() for np.cos(x)"
+                    " With create_graph=True, gradient rules run on tensors: use ops such as x.cos(), not np.cos(x)"
                 )
             raise RuntimeError(message)
         if self.device.type != "cpu" and not force:
@@ -374,7 +374,7 @@ class Tensor(Methods["Tensor"]):
 
     def __deepcopy__(self, memo: dict[Int, Any]) -> Tensor:
         if not self.is_leaf:
-            raise RuntimeError("only leaf tensors can be deep-copied: use .detach().clone() for one with a history")
+            raise RuntimeError("only leaf tensors can be deep-copied: use .detach().clone() for a non-leaf tensor")
         if id(self) in memo:
             return memo[id(self)]
         from copy import deepcopy  # imported here, as most programs never copy a tensor
@@ -433,7 +433,7 @@ _OURS = frozenset(name for cls in Tensor.__mro__ for name in inspect.get_annotat
 def _rebuilt(
     cls: type[Tensor], array: Array, device: str, needs: bool, attributes: dict[str, Any] | None = None, dtype: str = ""
 ) -> Tensor:
-    """Unpickle a tensor without history or gradient, as in PyTorch; ``dtype`` is the real dtype of an array of bits."""
+    """Unpickle a tensor without history or gradient, as in PyTorch. ``dtype`` is the real dtype of an array of bits."""
     array = array.view(dt.named(dtype).numpy) if dtype else array
     place = Device(device)
     array = array if place.type == "cpu" else for_device(place).asarray(array, place)

@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line. Returns the exit status, which is 1 even if only a claim of the lesson does not hold."""
+    """Run the command line. Returns the exit status, which is 1 if any claim of the lesson does not hold."""
 
     def build(options: program.Options) -> Lesson:
         return lesson(options.parts or list(PARTS), Sizes(options.updates, options.sentence_updates), options.seed)

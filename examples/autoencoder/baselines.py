@@ -1,4 +1,4 @@
-"""Linear baselines for the autoencoders, each of which is the best of its kind on the training digits."""
+"""Linear baselines for the autoencoders. Each is the best of its kind on the training digits."""
 
 from __future__ import annotations
 

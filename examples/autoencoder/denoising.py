@@ -41,7 +41,7 @@ class Denoised(NamedTuple):
 
 
 def trained(updates: int, seed: int) -> Denoised:
-    """Train the network, fit the baselines, and clean the held-out digits. Raises like ``learning.train``."""
+    """Train the network, fit the baselines, and clean held-out digits. Raises the errors of ``learning.train``."""
     train_set, unseen = split(seed)
     mg.manual_seed(seed)
     model, clean = Autoencoder(*SIZES), flat(train_set)

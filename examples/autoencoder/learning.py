@@ -1,4 +1,4 @@
-"""Short training runs that do not leave anything on disk."""
+"""Short training runs that write nothing to disk."""
 
 from __future__ import annotations
 

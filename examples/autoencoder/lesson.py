@@ -27,7 +27,7 @@ PARTS: dict[str, Callable[[Sizes, int], list[Section]]] = {
 
 def lesson(parts: Sequence[str] = tuple(PARTS), sizes: Sizes = DEFAULT, seed: int = 0) -> Lesson:
     """Train the networks for some parts, and build their lesson. Raises KeyError for an unknown part, KeyboardInterrupt
-    after Ctrl-C, RuntimeError if a loss is not finite."""
+    after Ctrl-C, and RuntimeError if a loss is not finite."""
     about = (
         "An autoencoder learns to reconstruct its input, through a code that is narrower, or from a copy that is "
         "damaged. It needs no labels. On the way it learns a code that keeps the essentials; and you see where it "

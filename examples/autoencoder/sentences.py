@@ -84,13 +84,13 @@ class Copied(NamedTuple):
         return np.array([one == other for one, other in pairs])
 
     def longest_quarter(self) -> Array:
-        """True for about the longest quarter of the sentences: all above a certain length (N,)."""
+        """True for roughly the longest quarter of the sentences: all above a certain length (N,)."""
         quarter: Array = self.lengths >= np.quantile(self.lengths, 0.75)
         return quarter
 
 
 def trained(updates: int, seed: int, sentences: int = SENTENCES, held_out: int = HELD_OUT) -> Copied:
-    """Train both models on the grammar's English, and let them repeat held-out sentences. Raises like
+    """Train both models on the grammar's English, and let them repeat held-out sentences. Raises the same errors as
     ``learning.train``."""
     train_set = [pair.source for pair in draw("train", sentences, seed)]
     unseen = [pair.source for pair in draw("test", held_out, seed)]

@@ -41,13 +41,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line. Returns the exit status: 1 even if only a claim does not hold, 130 after Ctrl-C."""
+    """Run the command line. Returns the exit status: 1 if any claim does not hold, 130 after Ctrl-C."""
     return program.main(parser(), compared, argv)
 
 
 def compared(options: argparse.Namespace) -> Lesson:
     """Train the untrained models, and compare all models. Raises ValueError for an impossible size or a folder
-    with other training runs, RuntimeError if training fails, KeyboardInterrupt after Ctrl-C."""
+    with other training runs, RuntimeError if training fails, and KeyboardInterrupt after Ctrl-C."""
     start = preset(PRESET).changed({"seed": options.seed})
     splits = data.read(start.data)
     vocabulary = len(data.tokenizers_for(splits["train"], start.data).target)

@@ -37,7 +37,7 @@ KINDS = {
 
 
 def sized(name: str, start: Settings, weights: int, vocabulary: int) -> dict[str, Any]:
-    """The settings that give an architecture about ``weights`` weights. Raises ValueError if none come within 3 %."""
+    """The settings for an architecture with about ``weights`` weights. Raises ValueError if none come within 3 %."""
 
     def size(width: int) -> int:
         settings = start.changed({"model": name, KINDS[name].width: width})

@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line. Returns the exit status, which is 1 even if only a claim of the lesson does not hold."""
+    """Run the command line. Returns the exit status, which is 1 if any claim of the lesson does not hold."""
     return program.main(parser(), lambda o: lesson(Results(o.seed, o.epochs, o.repeat)), argv)
 
 

@@ -25,7 +25,7 @@ def one_of_each(digits: Digits, kinds: tuple[int, ...] = tuple(range(CLASSES))) 
 
 
 def weights(model: nn.Module) -> Pictures:
-    """The weights of the hidden units that influence the result of the fully-connected network most."""
+    """The weights of the hidden units with the most influence on the fully-connected network's result."""
     network = cast(FullyConnected, model)
     hidden, output = network.hidden.weight.detach().numpy(), network.output.weight.detach().numpy()  # (H, S²), (C, H)
     strongest = np.argsort(-np.linalg.norm(output, axis=0) * np.linalg.norm(hidden, axis=1))[:UNITS]

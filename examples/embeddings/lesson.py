@@ -65,7 +65,7 @@ def lesson(
 
 
 def _shown(vectors: Vectors, language: Language | None) -> tuple[str, ...]:
-    """The words shown by default, which in other texts have certain ranks and are long enough to mean something."""
+    """The words shown by default. For other texts, they have certain ranks and are long enough to mean something."""
     if language:
         return tuple(word for word in WORDS[language] if word in vectors.numbers)
     common = [word for word in vectors.words[COMMON[0] : COMMON[1]] if len(word) > 3] or list(vectors.words)

@@ -65,7 +65,7 @@ def keep_probability(counts: Array, threshold: float) -> Array:
 
 def pairs(words: Array, texts: Array, reach: Array) -> tuple[Array, Array]:
     """All (word, context) pairs at most ``reach`` apart in the same text, ordered by the word's position: (P,) each.
-    ``texts`` (T,) has the number of each word's text, and ``reach`` (T,) the size of its window on each side, which the
+    ``texts`` (T,) has the index of each word's text, and ``reach`` (T,) the size of its window on each side, which the
     paper draws from 1 to the window."""
     place, others = np.arange(len(words)), []
     for distance in range(1, int(reach.max(initial=0)) + 1):
@@ -82,7 +82,7 @@ def pairs(words: Array, texts: Array, reach: Array) -> tuple[Array, Array]:
 
 
 class Noise:
-    """Draws words from a distribution (V,) by its inverse, without the rounding of a table."""
+    """Draws words from a distribution (V,) by inverse transform sampling, without the rounding of a table."""
 
     def __init__(self, distribution: Array) -> None:
         self._cumulative = np.cumsum(distribution)

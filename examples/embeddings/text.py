@@ -63,7 +63,7 @@ def shipped(language: Language, size: int = 100_000) -> Corpus:
 
 def from_file(path: Path, least: int = 5, vocabulary: int | None = 50_000) -> Corpus:
     """Read a UTF-8 file in lower case. Texts end at empty lines. For ``least`` and ``vocabulary`` see ``numbered``.
-    Raises OSError if the file cannot be read, ValueError if it is not text or has too few words."""
+    Raises OSError if the file cannot be read, and ValueError if it is not text or has too few words."""
     if not path.exists():
         raise FileNotFoundError(f"file not found: {path}")
     try:
@@ -78,14 +78,14 @@ def from_file(path: Path, least: int = 5, vocabulary: int | None = 50_000) -> Co
 
 
 def numbered(name: str, texts: list[list[str]], least: int, vocabulary: int | None) -> Corpus:
-    """The texts as word ids, with at most ``vocabulary`` words (None: all), the most frequent with at least ``least``
-    occurrences. Raises ValueError if fewer than two words remain, or never two in the same text."""
+    """The texts as word ids, keeping the ``vocabulary`` (None: all) most frequent words with at least ``least``
+    occurrences. Raises ValueError if fewer than two words remain, or no text contains two."""
     counted = Counter(word for words in texts for word in words)
     ranking = sorted((word for word, n in counted.items() if n >= least), key=lambda word: (-counted[word], word))
     words = tuple(ranking[:vocabulary])
     if len(words) < 2:
         rule = f" that occur {least} times or more (--min-count)" if counted else ""
-        raise ValueError(f"{name} has {len(words) or 'no'} different words{rule}: vectors need two or more")
+        raise ValueError(f"{name} has {len(words) or 'no'} distinct words{rule}: vectors need two or more")
     ids = np.array(list(_ids(texts, {word: i for i, word in enumerate(words)})), np.int32)
     if not ((ids[:-1] != BREAK) & (ids[1:] != BREAK)).any():
         raise ValueError(f"{name} has no pairs of words: each text has only one word")

@@ -129,7 +129,7 @@ class Trained(NamedTuple):
 
 def train(corpus: Corpus, settings: Settings, folder: Path | None = None, progress: bool = True) -> Trained:
     """Train vectors on a corpus. An interrupted run in ``folder`` is resumed. Raises KeyboardInterrupt if the run is
-    interrupted, OSError or RuntimeError if the folder cannot be used, ValueError if it contains a run with other
+    interrupted, OSError or RuntimeError if the folder cannot be used, and ValueError if it contains a run with other
     settings or another text."""
     mg.manual_seed(settings.seed)
     model = SkipGram(len(corpus.words), settings.width, settings.negatives)

@@ -63,7 +63,7 @@ class Vectors:
         return self._near(self.units[two] - self.units[one] + self.units[three], [one, two, three], count)
 
     def answers(self, questions: Array, count: int = 5) -> Array:
-        """The indices of the first ``count`` answers to analogies (Q, 3) of indices: (Q, count)."""
+        """The indices (Q, count) of the first ``count`` answers to analogies (Q, 3), which are word indices."""
         answered = []
         for start in range(0, len(questions), ROWS):
             part = questions[start : start + ROWS]
@@ -79,16 +79,16 @@ class Vectors:
         return [(self.words[i], float(cosines[i])) for i in order[:count]]
 
     def save(self, path: Path) -> None:
-        """Write the words and the tensor (``mg.save``). Raises OSError."""
+        """Write the words and the tensor (``mg.save``). Raises OSError if the file cannot be written."""
         mg.save({"words": list(self.words), "vectors": mg.tensor(self.array)}, path)
 
     @classmethod
     def load(cls, path: Path) -> Vectors:
-        """Read a file written by ``save``. Raises OSError if it cannot be read, ValueError if it is not such a file."""
+        """Read a file from ``save``. Raises OSError if it cannot be read, and ValueError if it has another format."""
         if not path.is_file():
             raise FileNotFoundError(f"file not found: {path}")
         try:
             data = mg.load(path)
             return cls(tuple(data["words"]), data["vectors"].float().numpy())
         except (RuntimeError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path} has no vectors of this program: {error}") from error
+            raise ValueError(f"{path} does not contain word vectors: {error}") from error

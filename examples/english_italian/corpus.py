@@ -2,8 +2,8 @@
 
 A sentence combines words: an adjective with a noun, a verb with its object, a subject with its verb. A few of these
 pairs, chosen by a checksum, are reserved for the test split and a few for validation. Training sentences never contain
-them, although they contain their words. The test therefore shows whether a model has learned the grammar, not whether
-it remembers phrases.
+these pairs, although they contain the individual words. The test therefore shows whether a model has learned the
+grammar, not whether it remembers phrases.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from pathlib import Path
 from .morphology import Forms, Gender, definite, five, future, inflect, participle, present, with_preposition
 from .pieces import Piece
 
-# Dataclasses with eq=False hash by identity, as each word exists once, so caches keyed by words are fast.
+# Each word exists once, so dataclasses with eq=False, which hash by identity, make caches keyed by words fast.
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +73,13 @@ class Place:
 
 
 def _rows(table: str) -> Iterator[list[str]]:
-    """The lines of a table, split into fields. "-" is an empty field, and "_" a space."""
+    """The lines of a table, split into fields. "-" is an empty field, and "_" is a space."""
     for line in table.strip().splitlines():
         yield ["" if f == "-" else f.replace("_", " ") for f in line.split()]
 
 
 def gender(letter: str) -> Gender:
-    """The gender that a letter in the tables stands for."""
+    """The gender that a letter in the tables denotes."""
     return "m" if letter == "m" else "f"
 
 

@@ -1,4 +1,4 @@
-"""The lesson: how gradients grow or shrink over a distance, and the effect on learning."""
+"""The lesson: how gradients grow or shrink over distance, and the effect on learning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures gradients over a distance for the lesson."""
+"""Measures gradients as a function of distance for the lesson."""
 
 from __future__ import annotations
 

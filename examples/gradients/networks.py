@@ -1,8 +1,8 @@
 """The untrained networks whose gradients are measured, each with its theoretical rate.
 
 Near state 0, a recurrent network is linear: h' = J h, and the gradient over k steps is Jᵏ. Asymptotically, each step
-multiplies its norm by the spectral radius of J (Gelfand's formula); with orthogonal recurrent matrices, whose powers do
-not stretch, it does so from the start.
+multiplies its norm by the spectral radius of J (Gelfand's formula); with orthogonal recurrent matrices, whose powers
+preserve norms, it does so from the start.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def rnn(radius: float) -> Network:
 def lstm(bias: float) -> Network:
     """Hochreiter & Schmidhuber 1997, with forget gates (Gers et al. 2000) of a given bias. At rest, the input and
     output gates are ½ and the state changes by c' = σ(b) c + ½ · U_c (½ c), so that J = σ(b) I + ¼ U_c. The other
-    recurrent matrices then have a factor of 0."""
+    recurrent matrices are then multiplied by 0."""
     layer = nn.LSTM(WIDTH, WIDTH, batch_first=True, dtype=mg.float64)
     _, forget, candidate, _ = _prepare(layer)
     layer.bias_ih_l0.data[forget] = bias
@@ -77,7 +77,7 @@ def transformer(length: int) -> Network:
 
 
 def _prepare(layer: nn.RNN | nn.LSTM | nn.GRU, gain: float = 1.0) -> list[slice]:
-    """Set orthogonal recurrent matrices times ``gain`` and zero biases. Returns the rows of each gate."""
+    """Set recurrent matrices to orthogonal matrices times ``gain``, and biases to 0. Returns the rows of each gate."""
     count = layer.weight_hh_l0.shape[0] // WIDTH
     gates = [slice(i * WIDTH, (i + 1) * WIDTH) for i in range(count)]
     with mg.no_grad():

@@ -2,7 +2,7 @@
 
 Adding is from Hochreiter and Schmidhuber 1997, "Long short-term memory", section 5.4. Both tasks are used by Arjovsky,
 Shah and Bengio 2016, "Unitary evolution recurrent neural networks", section 4. Every batch draws new sequences, so
-training never runs out.
+training never runs out of data.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Adding(Task):
     numbers."""
 
     name, inputs, outputs, up, guess = "adding", 2, 1, "mean squared error", 1 / 6
-    least = 0.01  # a smaller error means that the network adds
+    least = 0.01  # a smaller error means that the network has learned to add
 
     def draw(self, random: Random, count: int) -> Batch:
         numbers, marks = random.random((count, self.length)), np.zeros((count, self.length))

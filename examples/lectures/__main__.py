@@ -43,16 +43,15 @@ def parser() -> argparse.ArgumentParser:
 
 
 def make(name: str, run: Path = DEFAULT_RUN) -> Lesson:
-    """Compute a lesson. Raises KeyError for an unknown lesson, FileNotFoundError if the lesson's run is
-    missing."""
+    """Compute a lesson. Raises KeyError for an unknown lesson, and FileNotFoundError if the lesson's run is missing."""
     module = import_module(f".{LESSONS[name][0]}", __package__)
     lesson: Callable[..., Lesson] = module.lesson
     return lesson(run) if name == "they" else lesson()
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line. Returns the exit status, which is 1 even if only a claim of a lesson does not hold. Without
-    a trained run, the lesson that needs one is skipped, unless the user requested it."""
+    """Run the command line. Returns the exit status, which is 1 if any claim of a lesson does not hold. Without a
+    trained run, the lesson that needs one is skipped, unless the user requested it."""
     options = parser().parse_args(argv)
     return program.run(lambda: _shown(options))
 

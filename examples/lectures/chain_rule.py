@@ -128,7 +128,7 @@ def _table(name: str, chain: Chain, step: Callable[[float], str], digits: int = 
 
 
 def _chart(title: str, chains: dict[str, Chain], digits: int = 4) -> Chart:
-    """The size of the gradient in each chain over the distance from the result."""
+    """The size of the gradient in each chain, as a function of the distance from the result."""
     lines = [Series(name, range(STEPS + 1), np.abs(chain.gradients[::-1]).tolist()) for name, chain in chains.items()]
     return Chart(title, "steps d", "gradient", lines, log_y=True, digits=digits)
 

@@ -1,8 +1,8 @@
 """Attention as a soft dictionary: d[q] by equality, by the best match, and by a softmax of K q.
 
 The keys are the four points of the compass, and the values are invented temperatures of the winds from them. A query is
-any direction, so the three kinds of look-up can be drawn over its angle. Attention is the third kind, for many queries
-in parallel (Vaswani et al. 2017, section 3.2).
+any direction, so the three kinds of look-up can be plotted against its angle. Attention is the third kind, for many
+queries in parallel (Vaswani et al. 2017, section 3.2).
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ def ids(words: Sequence[str]) -> Tensor:
 
 def bert(words: Tensor, generator: mg.Generator) -> Exercise:
     """BERT's exercise for sentences (B, T): [CLS], the words with some of them hidden, [SEP]. It selects 15 % of the
-    words in a sentence, at least one. A selected word is replaced with [MASK] with a probability of 80 %, with a random
-    word with 10 %, and stays unchanged with 10 %. The targets are the selected words."""
+    words in a sentence, at least one. A selected word becomes [MASK] with a probability of 80 %, becomes a random word
+    with 10 %, and stays unchanged with 10 %. The targets are the selected words."""
     b, t = words.shape
     count = max(1, round(CHOSEN * t))
     order = mg.rand(b, t, generator=generator).argsort(-1).argsort(-1)  # the rank of each position
@@ -75,7 +75,7 @@ def gpt(words: Tensor) -> Exercise:
 
 
 class Network:
-    """Embeddings, sines and layers in float64, with a causal mask for GPT and without for BERT."""
+    """Embeddings, sinusoidal positions and layers in float64, with a causal mask for GPT and without for BERT."""
 
     def __init__(self) -> None:
         generator = mg.Generator().manual_seed(SEED)
@@ -181,7 +181,7 @@ def _fates(exercise: Exercise) -> list[str]:
 
 
 def _telling(samples: Sequence[Exercise]) -> int:
-    """The first draw with the most different outcomes."""
+    """The index of the first draw that has the largest number of distinct outcomes."""
     return max(range(len(samples)), key=lambda n: (len(set(_fates(samples[n]))), -n))
 
 

@@ -1,6 +1,6 @@
 """Without positions, permuted words yield permuted results: f(P X) = P f(X), shown on a transformer layer.
 
-The untrained layer is from models/transformer.py: self-attention and a feed-forward network, with shortcuts and norms.
+The untrained layer is from models/transformer.py: self-attention and a feed-forward network, with residuals and norms.
 The result holds for any weights.
 """
 
@@ -46,8 +46,8 @@ def layers() -> Layers:
 
 @mg.no_grad()
 def run(model: Layers, order: Order, positions: bool = False, causal: bool = False) -> Tensor:
-    """The results (T, D) for the words in a given order. With ``positions``, each word gets the sines of its position
-    in that order; with ``causal``, it sees only itself and earlier words."""
+    """The results (T, D) for the words in a given order. With ``positions``, each word gets the sinusoidal encoding of
+    its position in that order; with ``causal``, it sees only itself and earlier words."""
     x = model.x[list(order)][None]  # (1, T, D)
     if positions:
         x = x + sines(len(order))

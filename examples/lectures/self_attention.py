@@ -4,8 +4,8 @@ softmax(Q Kᵀ / √d) V (Vaswani et al. 2017, equation 1), with d = 2.
 
 Q and K were derived as follows. Q Kᵀ is known from the lectures, to two digits. Its determinant is exactly 0, as
 required for a product of width 2, so there are factors whose product is exact, not just rounded. Only one pair of
-factors (up to the order of its dimensions) has a single digit after the decimal point and only numbers from 0 to below
-6, so we use this pair (tests search for it). We chose V and the matrices that produce Q, K and V.
+factors (up to the order of its dimensions) has a single digit after the decimal point and only numbers in [0, 6), so we
+use this pair (tests search for it). We chose V and the matrices that produce Q, K and V.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def lesson() -> Lesson:
 
 
 def _looks(weights: Array) -> str:
-    """The word that each word looks at most, as text."""
+    """The word to which each word attends most, as text."""
     how = []
     for i, row in enumerate(weights):
         j = int(row.argmax())

@@ -1,7 +1,7 @@
 """Softmax and the scale of its logits: the row 0.116, 0.157, 0.158, 0.426, 0.142 and its sharper versions.
 
 The logits were computed from the row: the logarithms of its numbers, to two digits, minus the smallest. Adding a number
-to all logits does not change a softmax. Except for such shifts, no other two-digit logits produce this row (tests
+to all logits does not change a softmax. Apart from such shifts, no other two-digit logits produce this row (tests
 search for them).
 """
 

@@ -2,7 +2,7 @@
 
 They could be the friends or the tomatoes. A translation into Italian must decide, as the adjective agrees in gender and
 number with its noun. The lesson shows where the encoder looks from "they". Weights show where a head looks, not what a
-model has understood (Jain and Wallace 2019, arXiv 1902.10186), which shows in the endings of its translations.
+model has understood (Jain and Wallace 2019, arXiv 1902.10186); the endings of its translations show that.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def look(translator: Translator, sentence: str) -> Looked:
 
 
 def by_word(weights: Array, rows: Sequence[list[int]], columns: Sequence[list[int]]) -> Array:
-    """Weights by token (…, T, S) as weights by word: summed over the tokens of the attended word, and averaged
-    over the tokens of the attending word."""
+    """Convert weights by token (…, T, S) to weights by word: sum over the tokens of the attended word, and average over
+    the tokens of the attending word."""
     summed = np.stack([weights[..., tokens].sum(-1) for tokens in columns], -1)
     return np.stack([summed[..., tokens, :].mean(-2) for tokens in rows], -2)
 
@@ -74,7 +74,7 @@ def place(words: Sequence[str], word: str) -> int:
 
 
 def lesson(run: Path) -> Lesson:
-    """The worked example. Raises FileNotFoundError if there is no trained run, ValueError or RuntimeError if it is
+    """The worked example. Raises FileNotFoundError if there is no trained run, and ValueError or RuntimeError if it is
     damaged."""
     from minigrad_models.translation.translator import Translator
 
@@ -96,7 +96,7 @@ def lesson(run: Path) -> Lesson:
 
 
 def decided(computed: Looked, word: str = WORD) -> tuple[int, int]:
-    """The layer and head, from 0, in which the weights of a word on the two rivals differ most."""
+    """The layer and head, from 0, in which a word's weights on the two rivals differ most."""
     one, other = (computed.self_attention[..., place(computed.words, rival)] for rival in RIVALS)
     difference = np.abs(one - other)[:, :, place(computed.words, word)]
     layer, head = np.unravel_index(int(difference.argmax()), difference.shape)

@@ -84,7 +84,7 @@ def _ids(english: WordTokenizer, italian: WordTokenizer, sentence: str) -> tuple
 
 
 def train(updates: int = UPDATES) -> Trained:
-    """Learn PAIRS from scratch with Adam, repeatedly on a single batch of all pairs."""
+    """Learn PAIRS from scratch with Adam. Each update uses a single batch of all pairs."""
     mg.manual_seed(SEED)
     english, italian = WordTokenizer.train(PAIRS), WordTokenizer.train(PAIRS.values())
     config = Config(len(italian), 32, 2, 1, 64, dropout=0.0, positions=16, source_vocabulary=len(english))

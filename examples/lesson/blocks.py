@@ -26,7 +26,7 @@ Shade = Literal["", "weights", "signs"]
 
 
 class Plain:
-    """A block whose page needs its fields unchanged."""
+    """A block whose fields are passed to the page unchanged."""
 
     def data(self) -> dict[str, Any]:
         """The data for assets/lecture.js."""
@@ -50,12 +50,12 @@ class Mark:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Numbers with names for their rows and columns."""
+    """Numbers with labels for their rows and columns."""
 
     name: str  # above it
     values: Tensor | Array  # two dimensions; -inf is shown as −∞
-    rows: Sequence[str] = ()  # their names
-    columns: Sequence[str] = ()  # their names
+    rows: Sequence[str] = ()  # their labels
+    columns: Sequence[str] = ()  # their labels
     digits: int = 2  # after the decimal point
     shade: Shade = ""  # of cells, by number: "weights" from 0 to 1, "signs" around 0
     how: Callable[[int, int], str] | None = None  # explains how cell (i, j) was computed
@@ -207,7 +207,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Line(Plain):
-    """A sentence whose words are shaded by weights; ``asks`` is the index of the word that looks, or None."""
+    """A sentence whose words are shaded by weights; ``asks`` is the index of the word that attends, or None."""
 
     words: Sequence[str]
     weights: Sequence[float]
@@ -292,7 +292,7 @@ class Pictures:
 
 @dataclass(frozen=True)
 class Dense:
-    """A layer evaluated by a page: f(W x + b) with weight (out, in), bias (out,), and f by name or none."""
+    """A layer that the page evaluates: f(W x + b) with weight (out, in), bias (out,), and f by name or none."""
 
     weight: Array
     bias: Array

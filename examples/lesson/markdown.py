@@ -45,8 +45,8 @@ class _Books(Formatter):
 
 def told(program: Fields, *, name: str = "", picture: Chart | None = None, **fields: Any) -> Lesson:
     """The lesson whose text is next to a program, in a file with the same name and the extension .md. ``program`` is
-    its ``globals()``. By default, the lesson is named after the file. Raises KeyError for a field that is missing here,
-    ValueError for a field that is missing in the text."""
+    its ``globals()``. By default, the lesson is named after the file. Raises KeyError if a field of the text is missing
+    here, and ValueError if a field here is missing in the text."""
     head = _text(program)[0]
     previous = _names(head)
     title, about = (_written(text, ChainMap(fields, program)) for text in head.removeprefix("# ").split("\n\n", 1))

@@ -30,7 +30,7 @@ def parser(name: str, about: str, seeded: bool = True) -> Parser:
 
 
 def main(p: argparse.ArgumentParser, lesson: Callable[[Options], Lesson], argv: list[str] | None = None) -> int:
-    """Run the command line of a lesson. Returns the exit status, which is 1 even if only a claim does not hold."""
+    """Run the command line of a lesson. Returns the exit status, which is 1 if any claim does not hold."""
     options = p.parse_args(argv)
 
     def shown() -> int:
@@ -41,7 +41,7 @@ def main(p: argparse.ArgumentParser, lesson: Callable[[Options], Lesson], argv: 
 
 
 def make_folder(path: Path | None) -> None:
-    """Create the folder for pages, if requested, before the lesson starts its work. Raises OSError."""
+    """Create the folder for pages, if requested, before the lesson starts its work. Raises OSError on failure."""
     if path is not None:
         path.mkdir(parents=True, exist_ok=True)
 

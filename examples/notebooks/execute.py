@@ -1,9 +1,9 @@
-"""Runs the notebooks in this folder, and stores their outputs as drawings for pages that cannot run anything.
+"""Runs the notebooks in this folder, and stores their outputs as static images for viewers that cannot run code.
 
     python -m examples.notebooks.execute [NAME ...]
 
-In JupyterLab, pictures are interactive pages. Stored pages would take megabytes, and GitHub does not show them, so only
-drawings are stored: as SVG, and as PNG for JupyterLab, which does not show SVGs in untrusted notebooks. Pages and
+In JupyterLab, figures are interactive pages. Stored pages would take megabytes, and GitHub does not show them, so only
+static images are stored: as SVG, and as PNG for JupyterLab, which does not show SVGs in untrusted notebooks. Pages and
 widgets are removed.
 """
 
@@ -38,7 +38,7 @@ def notebooks(names: list[str]) -> list[Path]:
 
 def executed(path: Path) -> Any:
     """A notebook with the outputs of a fresh run in its folder. Raises ImportError if nbclient or ipykernel is missing,
-    nbclient.exceptions.CellExecutionError if a cell fails."""
+    and nbclient.exceptions.CellExecutionError if a cell fails."""
     client = library("nbclient", "notebooks are run by nbclient", "nbclient", "ipykernel").NotebookClient
     notebook = import_module("nbformat").read(path, as_version=4)
     client(notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": FOLDER}}).execute()
@@ -46,7 +46,7 @@ def executed(path: Path) -> Any:
 
 
 def stored(notebook: Any) -> Any:
-    """A notebook with the outputs that every page shows, without the time and place of its run."""
+    """A notebook with the outputs that every viewer shows, without the time and place of its run."""
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
@@ -75,7 +75,7 @@ def _stored(output: Any) -> Any:
 
 
 def small(svg: str) -> bytes:
-    """A drawing as a PNG with few colours, and therefore few bytes. Raises ImportError if Pillow is missing."""
+    """An SVG as a PNG with few colours, and therefore few bytes. Raises ImportError if Pillow is missing."""
     image, file = library("PIL.Image", "Pillow makes the stored pictures small", "pillow"), io.BytesIO()
     image.open(io.BytesIO(png(svg, scale=1.0))).convert("RGB").quantize(COLOURS).save(file, "PNG", optimize=True)
     return file.getvalue()

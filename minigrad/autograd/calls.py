@@ -1,7 +1,7 @@
 """Op calls within the library, which convert operands to a common dtype and device, and name the op in errors.
 
-``tape.apply`` runs and records an op; this file adds type promotion, devices and errors. PyTorch's promotion rules:
-https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc.
+``tape.apply`` runs and records an op; this file adds type promotion, device handling and error messages. PyTorch's
+promotion rules: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from .views import note_view
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _USUAL = frozenset(map(np.dtype, ("float32", "float64", "bool", "int8", "uint8", "int16", "int32", "int64")))
-_REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # errors with which array libraries reject operands
+_REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # errors that array libraries raise for invalid operands
 _usual = copy_context()
 with np.errstate(all="ignore"):  # as in PyTorch, 1 / 0 is inf without a warning
     _changed = [(v, value) for v, value in copy_context().items() if _usual.get(v) is not value]
-# NumPy's variable for this setting, and its value. Setting it takes a seventh of the time of ``np.errstate``.
+# NumPy's variable for this setting, and its value. Setting it directly is seven times as fast as ``np.errstate``.
 ERRORS, IGNORED = _changed[0] if _changed else (ContextVar("none", default=None), None)
 
 
 def apply(op: Op, args: tuple[Any, ...]) -> Any:
-    """``tape.apply`` with promotion and views. Errors from the array library name the op and its operands."""
+    """Call ``tape.apply`` with type promotion and views. Errors from the array library name the op and its operands."""
     dtype: Any = None
     usual, arrays = True, []
     for a in args:
@@ -64,7 +64,7 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     except _REFUSED as error:
         return _again(op, args, arrays, error)
     finally:
-        ERRORS.set(before)  # twice, as Ctrl-C may interrupt before any line
+        ERRORS.set(before)  # twice, because Ctrl-C may interrupt before any line
     if op.view:
         note_view(op, args, result)
     return result
@@ -93,7 +93,7 @@ def _converted(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Op, tu
     other = for_complex(op)
     if other is None:
         raise NotImplementedError(
-            f"{op.name} is not implemented for complex tensors: compute with view_as_real(x), or with x.real and x.imag"
+            f"{op.name} is not implemented for complex tensors: use view_as_real(x), or x.real and x.imag"
         )
     return None if other is op else (other, args, None)
 
@@ -134,7 +134,7 @@ def _rounded(result: Any, narrow: Any) -> Any:
 
 
 def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Move 0-d CPU tensors to the device of the other operands, as PyTorch does. Raises an error for any other mix."""
+    """Move 0-d CPU tensors to the device of the other operands, and reject other mixed devices, as PyTorch does."""
     variables = [a for a in args if isinstance(a, Variable)]
     backends = {id(of(a.array)): a for a in variables if a.array.ndim or of(a.array).device_type != "cpu"}
     if len(backends) > 1:
@@ -151,7 +151,7 @@ def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _one_dtype(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Any, ...] | None:
-    """The arguments, cast to the result dtype, or None if they already have it (nearly always)."""
+    """The arguments, cast to the result dtype, or None if they already have it, as they nearly always do."""
     dtypes = [a.dtype for a in arrays if hasattr(a, "dtype")]
     if not dtypes:
         kind = type(args[0] if args else None).__name__
@@ -172,8 +172,8 @@ def _cast(a: Variable, dtype: Any) -> Any:
 
 
 def _again(op: Op, args: tuple[Any, ...], arrays: list[Any], error: Exception) -> Any:
-    """Try again if a Python integer was too large. (In PyTorch, it wraps modulo 2ⁿ and does not change the dtype.)
-    Otherwise raise the array library's error with the names of the op and its operands."""
+    """Retry with wrapped values if a Python integer was too large. (PyTorch wraps it modulo 2ⁿ and keeps the dtype.)
+    Otherwise, raise the array library's error with the op's name and the shapes and dtypes of its operands."""
     if any(o.packs for o in watch.observers) and of_user(error.__traceback__):  # from a pack hook
         raise error
     dtype = next((a.array.dtype for a in args if isinstance(a, Variable)), None)

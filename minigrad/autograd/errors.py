@@ -12,7 +12,7 @@ from .tracebacks import spelled
 
 
 def check_start(i: int, root: Any, gradient: Any) -> None:
-    """Raise an error if a backward pass cannot start at root number ``i`` with this gradient (or None)."""
+    """Raise an error if a backward pass cannot start at the i-th root with this gradient (or None)."""
     array = root.array
     if not root._wanted():
         raise RuntimeError(
@@ -22,7 +22,7 @@ def check_start(i: int, root: Any, gradient: Any) -> None:
     if gradient is None:
         text = "grad can be implicitly created only for scalar outputs"
         if array is None:
-            raise RuntimeError(f"{text}: pass the gradient of an edge")
+            raise RuntimeError(f"{text}: pass a gradient for the edge")
         if array.size != 1:
             how = "reduce it first (.sum(), .mean()), or pass a gradient of the same shape"
             raise RuntimeError(f"{text}, and this tensor has shape {tuple(array.shape)}: {how}")
@@ -47,8 +47,8 @@ def walked_twice(node: Node) -> RuntimeError:
     """The error for a node whose saved values were freed by an earlier backward pass."""
     return RuntimeError(
         f"Trying to backward through the graph a second time (or directly access saved tensors after they have already "
-        f"been freed): {described(node)} freed them when the first backward() passed it. Specify retain_graph=True "
-        f"when calling that one if you need a second"
+        f"been freed): {described(node)} freed them during the first backward(). Specify retain_graph=True "
+        f"in that call if you need a second"
     )
 
 
@@ -57,13 +57,13 @@ def changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
     name, place, _ = version[1]
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"{described(node)} keeps a value of version {at_save}; {name} at {spelled(place)} has changed it since, and "
-        f"it is at version {version[0]}. Use the op without underscore there, or clone() the value before"
+        f"{described(node)} saved version {at_save} of a value; {name} at {spelled(place)} has changed it since, and "
+        f"it is now at version {version[0]}. Use the out-of-place op there, or clone() the value first"
     )
 
 
 def no_rule(op: Op) -> RuntimeError:
-    """The error for a gradient that reaches an op without rules."""
+    """The error for a gradient that reaches an op without gradient rules."""
     rules = ", ".join(f"{name}=lambda g, …" for name in (*op.params, op.variadic) if name)
     return RuntimeError(f"the op {op.name} has no gradient rule: define one for each input, @op({rules})")
 

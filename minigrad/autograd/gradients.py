@@ -1,4 +1,4 @@
-"""Gradients that are returned instead of accumulated: ``autograd.grad``, and vector products with Jacobians J."""
+"""``autograd.grad``, vector-Jacobian and Jacobian-vector products: gradients are returned, not accumulated."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def grad(
 
     Args:
         only_inputs: has no effect, as in PyTorch. The backward pass only follows the paths that lead to ``inputs``.
-        is_grads_batched: each tensor in ``grad_outputs`` consists of rows. Each row gets its own backward pass and its
-            own row in each result.
+        is_grads_batched: the first axis of each tensor in ``grad_outputs`` is a batch axis. Each row gets its own
+            backward pass and its own row in each result.
         allow_unused: return None for inputs that are not in the graph.
         materialize_grads: return zeros for such inputs. See ``backward`` for the other arguments.
 
-    Raises RuntimeError if an input is not in the graph and neither option is set, and ValueError for
-    ``materialize_grads`` with ``allow_unused=False``.
+    Raises RuntimeError if an input is not in the graph and neither option is set, and ValueError if
+    ``materialize_grads`` is combined with ``allow_unused=False``.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: False")
@@ -76,7 +76,7 @@ def pull(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bo
 
 
 def push(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bool, fill: Function) -> Tensors:
-    """J v for each output, or None if it is 0: the gradient of (uᵀ J) v for u, where ``fill`` replaces None in uᵀ J."""
+    """J v for each output, or None if it is 0. It is the gradient of (uᵀ J) v for u; ``fill`` replaces None in uᵀ J."""
     us = tuple(wrap(xp(o.array).zeros_like(o.array)).requires_grad_() for o in outputs)
     return pull(fill(pull(outputs, inputs, us, True), inputs), us, vectors, create)
 
@@ -96,6 +96,6 @@ def rows(output: Any, inputs: Sequence[Any], pull_one: Function) -> Tensors:
 
 
 def filled(gradients: Sequence[Any], like: Sequence[Any]) -> Tensors:
-    """The gradients, with None replaced with zeros."""
+    """The gradients, with zeros in place of None."""
     pairs = zip(gradients, like, strict=True)
     return tuple(wrap(xp(x.array).zeros_like(x.array)) if g is None else g for g, x in pairs)

@@ -1,4 +1,4 @@
-"""The graph as PyTorch presents it: the names of nodes, the nodes before them, and a leaf's AccumulateGrad."""
+"""The graph as PyTorch presents it: node names, the next functions of a node, and a leaf's AccumulateGrad."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def _class_of(name: str) -> type[Node]:
 
 
 def shown(node: Any) -> Any:
-    """The node, after giving it the class named after its op."""
+    """Give a node the class named after its op, and return the node."""
     if node.__class__ is Node:
         node.__class__ = _class_of(layer().node_name(node))
     return node
 
 
 def as_one(result: Any, name: str) -> Any:
-    """The result of a function of several ops, after giving its node PyTorch's name for the whole function."""
+    """Give the result of several ops the node name that PyTorch uses for the whole function. Returns the result."""
     if result._node is not None:
         result._node.__class__ = _class_of(name)
     return result
@@ -85,7 +85,7 @@ def end_of(target: Any) -> Any:
 
 
 class AccumulateGrad:
-    """Represents a leaf among the nodes of a graph. Each leaf has one such object while anything refers to it.
+    """Represents a leaf as a graph node. A leaf keeps the same object for as long as anything refers to the object.
 
     Attributes:
         variable: the leaf.

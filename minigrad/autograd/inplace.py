@@ -23,9 +23,9 @@ from .views import Viewing, move_retained
 
 
 def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -> bool:
-    """Set ``target`` in place to ``op(target, *others)``, with the last operand times ``factor``, if no gradient is
-    needed, nothing observes the op, and all operands are floats of one dtype. Returns whether it did so. If not, or
-    after an error, nothing has changed, and ``mutate`` makes the change or raises the error."""
+    """Set ``target`` in place to ``op(target, *others)``, with the last operand multiplied by ``factor``, if no
+    gradient is needed, nothing observes the op, and all operands are floats of one dtype. Returns whether it did so. If
+    not, even after an error, nothing has changed, and ``mutate`` must make the change or raise the error."""
     array, grad = target.array, state.grad
     dtype, kind, operands = array.dtype, array.__class__, [array]
     if (dtype is not FLOAT32 and dtype is not FLOAT64) or watch.observers or 0 in array.strides:
@@ -104,7 +104,7 @@ def as_it_was(target: Viewing) -> Viewing:
 
 
 def check_mutable(target: Viewing, name: str, part: Array | None = None) -> None:
-    """Raise an error for writing to read-only or shared memory (or ``part`` of it), or to a leaf that requires grad."""
+    """Raise an error if ``target`` (or ``part``) is read-only or overlaps itself, or is a leaf that requires grad."""
     watch.notify("changing", target)
     array = target.array if part is None else part
     if 0 in array.strides and array.size and repeats(array):

@@ -22,7 +22,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     @property
     def T(self) -> Tensor:
-        """The axes in reverse order."""
+        """The tensor with reversed axis order."""
 
     def abs(self) -> Tensor:
         """|x|; the gradient at 0 is 0, elementwise."""
@@ -94,7 +94,7 @@ class Methods(Viewing, Generic[Tensor]):
         """``mH`` as a method."""
 
     def all(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """Whether no element over ``dim`` is 0: bool, uint8 for uint8."""
+        """Whether no element over ``dim`` is 0, as bool (uint8 for uint8)."""
 
     def allclose(
         self,
@@ -106,12 +106,12 @@ class Methods(Viewing, Generic[Tensor]):
         """Whether all elements are equal or within atol + rtol · |other| of each other."""
 
     def amax(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """The largest over ``dim``; equal elements share the gradient, which is NaN if a NaN wins, unlike in
-        ``max``."""
+        """The largest element over ``dim``. Unlike in ``max``, ties share the gradient, which is NaN for a NaN
+        result."""
 
     def amin(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """The smallest over ``dim``; equal elements share the gradient, which is NaN if a NaN wins, unlike in
-        ``min``."""
+        """The smallest element over ``dim``. Unlike in ``min``, ties share the gradient, which is NaN for a NaN
+        result."""
 
     def aminmax(
         self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False
@@ -119,13 +119,13 @@ class Methods(Viewing, Generic[Tensor]):
         """The smallest and largest elements over ``dim``: (min, max)."""
 
     def angle(self) -> Tensor:
-        """The angle to the real axis in (-π, π]; 0 or π for real numbers."""
+        """The angle to the real axis, in (-π, π]. It is 0 or π for real numbers."""
 
     def any(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """Whether at least one element over ``dim`` is not 0: bool, uint8 for uint8."""
+        """Whether any element over ``dim`` is not 0, as bool (uint8 for uint8)."""
 
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
-        """In place: apply a Python function to each element (slow; CPU)."""
+        """In place: apply a Python function to each element (slow, on the CPU)."""
 
     def arccos(self) -> Tensor:
         """arccos x, elementwise."""
@@ -170,10 +170,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: artanh x, elementwise."""
 
     def argmax(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """The index of the largest along ``dim`` (of the flattened tensor if None), int64."""
+        """The index (int64) of the largest element along ``dim``, or of the flattened tensor if None."""
 
     def argmin(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
+        """The index (int64) of the smallest element along ``dim``, or of the flattened tensor if None."""
 
     def argsort(
         self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = True
@@ -181,25 +181,25 @@ class Methods(Viewing, Generic[Tensor]):
         """The indices (int64) that sort the tensor along ``dim``."""
 
     def argwhere(self) -> Tensor:
-        """The indices of the nonzero elements, (N, axes)."""
+        """The indices of the nonzero elements, as an (N, ndim) tensor."""
 
     def as_strided(
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
     ) -> Tensor:
         """Elements of the tensor's whole memory, selected by sizes and strides (in elements). The result is a view
-        if a CPU tensor covers all of its memory in order, else a copy. Gradients flow only to elements of the
-        tensor, and not at all after an in-place change. ``storage_offset`` is the start in that memory (by default
-        the tensor's start). Raises RuntimeError if elements would be outside the memory, or elements of the tensor
-        share memory."""
+        if the tensor is on the CPU and covers its memory in order, else a copy. Gradients flow only to elements of
+        the tensor, and not at all after an in-place change. ``storage_offset`` is the start in the memory (by
+        default the tensor's start). Raises RuntimeError if elements would be outside the memory, or elements of the
+        tensor share memory."""
 
     def as_strided_(
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
     ) -> Tensor:
         """In place: Elements of the tensor's whole memory, selected by sizes and strides (in elements). The result
-        is a view if a CPU tensor covers all of its memory in order, else a copy. Gradients flow only to elements of
-        the tensor, and not at all after an in-place change. ``storage_offset`` is the start in that memory (by
-        default the tensor's start). Raises RuntimeError if elements would be outside the memory, or elements of the
-        tensor share memory."""
+        is a view if the tensor is on the CPU and covers its memory in order, else a copy. Gradients flow only to
+        elements of the tensor, and not at all after an in-place change. ``storage_offset`` is the start in the
+        memory (by default the tensor's start). Raises RuntimeError if elements would be outside the memory, or
+        elements of the tensor share memory."""
 
     def as_strided_scatter(
         self,
@@ -208,9 +208,9 @@ class Methods(Viewing, Generic[Tensor]):
         stride: Sequence[builtins.int],
         storage_offset: builtins.int | None = None,
     ) -> Tensor:
-        """A copy with the elements that ``as_strided`` selects set to ``src``. Raises RuntimeError if the input is
-        not contiguous or is part of larger memory, ``src`` does not have shape ``size``, or two elements would share
-        memory."""
+        """A copy in which ``src`` replaces the elements selected by ``as_strided``. Raises RuntimeError if the input
+        is not contiguous or is part of larger memory, ``src`` does not have shape ``size``, or two elements would
+        share memory."""
 
     def asin(self) -> Tensor:
         """arcsin x, elementwise."""
@@ -243,24 +243,24 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: artanh x, elementwise."""
 
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
-        """beta · input + alpha · batch1 batch2, batch by batch."""
+        """beta · input + alpha · batch1 batch2, for each matrix in the batch."""
 
     def baddbmm_(
         self, batch1: Tensor, batch2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1
     ) -> Tensor:
-        """In place: beta · input + alpha · batch1 batch2, batch by batch."""
+        """In place: beta · input + alpha · batch1 batch2, for each matrix in the batch."""
 
     def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
-        """1 with the probability given by each element (or with probability ``p``), else 0."""
+        """1 with the probability in each element (or with probability ``p``), else 0."""
 
     def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
-        """In place: 1 with probability p (a number, or a tensor with a probability for each element), else 0."""
+        """In place: set each element to 1 with probability p (a number, or a tensor of numbers), else to 0."""
 
     def bfloat16(self, memory_format: Any = None) -> Tensor:
-        """As bfloat16."""
+        """Convert to bfloat16."""
 
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
-        """How often each of 0, 1, 2 ... occurs in a vector of integers. With weights, returns their sums."""
+        """Count how often each of 0, 1, 2, ... occurs in a vector of integers. With weights, sum these instead."""
 
     def bitwise_and(self, other: Tensor | Scalar) -> Tensor:
         """a & b, bit by bit (logical and of bools), elementwise; the operands broadcast."""
@@ -269,10 +269,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a & b, bit by bit (logical and of bools), elementwise; the operands broadcast."""
 
     def bitwise_left_shift(self, other: Tensor | Scalar) -> Tensor:
-        """a · 2ᵇ of integers, elementwise; the operands broadcast."""
+        """a · 2ᵇ for integers, elementwise; the operands broadcast."""
 
     def bitwise_left_shift_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: a · 2ᵇ of integers, elementwise; the operands broadcast."""
+        """In place: a · 2ᵇ for integers, elementwise; the operands broadcast."""
 
     def bitwise_not(self) -> Tensor:
         """~x, bit by bit (logical not of bools), elementwise."""
@@ -287,10 +287,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a | b, bit by bit, elementwise; the operands broadcast."""
 
     def bitwise_right_shift(self, other: Tensor | Scalar) -> Tensor:
-        """⌊a / 2ᵇ⌋ of integers, elementwise; the operands broadcast."""
+        """⌊a / 2ᵇ⌋ for integers, elementwise; the operands broadcast."""
 
     def bitwise_right_shift_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: ⌊a / 2ᵇ⌋ of integers, elementwise; the operands broadcast."""
+        """In place: ⌊a / 2ᵇ⌋ for integers, elementwise; the operands broadcast."""
 
     def bitwise_xor(self, other: Tensor | Scalar) -> Tensor:
         """a ^ b, bit by bit, elementwise; the operands broadcast."""
@@ -299,24 +299,24 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a ^ b, bit by bit, elementwise; the operands broadcast."""
 
     def bmm(self, mat2: Tensor) -> Tensor:
-        """The matrix products of two batches, (B, N, M) and (B, M, P) -> (B, N, P)."""
+        """The batched matrix product, (B, N, M) and (B, M, P) -> (B, N, P)."""
 
     def bool(self, memory_format: Any = None) -> Tensor:
-        """As bool."""
+        """Convert to bool."""
 
     def broadcast_to(self, size: Any) -> Tensor:
-        """``expand`` with one shape argument."""
+        """Like ``expand``, with the shape as one argument."""
 
     def byte(self, memory_format: Any = None) -> Tensor:
-        """As uint8."""
+        """Convert to uint8."""
 
     def cauchy_(
         self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: Generator | None = None
     ) -> Tensor:
-        """In place: numbers from the Cauchy distribution."""
+        """In place: fill with numbers from the Cauchy distribution."""
 
     def cdouble(self, memory_format: Any = None) -> Tensor:
-        """As complex128."""
+        """Convert to complex128."""
 
     def ceil(self) -> Tensor:
         """⌈x⌉, elementwise."""
@@ -325,10 +325,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: ⌈x⌉, elementwise."""
 
     def cfloat(self, memory_format: Any = None) -> Tensor:
-        """As complex64."""
+        """Convert to complex64."""
 
     def char(self, memory_format: Any = None) -> Tensor:
-        """As int8."""
+        """Convert to int8."""
 
     def cholesky(self, upper: builtins.bool = False) -> Tensor:
         """L in A = L Lᴴ, or Lᴴ if ``upper``. Raises LinAlgError if a matrix is not positive definite."""
@@ -337,11 +337,11 @@ class Methods(Viewing, Generic[Tensor]):
         """(L Lᴴ)⁻¹ for L from ``linalg.cholesky``, or (Lᴴ L)⁻¹ if ``upper``."""
 
     def cholesky_solve(self, input2: Tensor, upper: builtins.bool = False) -> Tensor:
-        """X in L Lᴴ X = input, where L is ``input2`` from ``linalg.cholesky``, or in Lᴴ L X = input if ``upper``."""
+        """Solve L Lᴴ X = input, or Lᴴ L X = input if ``upper``, for L from ``linalg.cholesky`` (``input2``)."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """At most ``chunks`` pieces of equal length (the last may be shorter). An empty axis yields ``chunks`` empty
-        ones."""
+        """At most ``chunks`` pieces of equal length (the last may be shorter). An empty axis gives ``chunks`` empty
+        pieces."""
 
     def clamp(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
         """input clamped to [min, max]. The bounds may be numbers or tensors."""
@@ -350,16 +350,16 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: input clamped to [min, max]. The bounds may be numbers or tensors."""
 
     def clamp_max(self, max: Scalar) -> Tensor:
-        """input, at most ``max``."""
+        """input clamped to at most ``max``."""
 
     def clamp_max_(self, max: Scalar) -> Tensor:
-        """In place: input, at most ``max``."""
+        """In place: input clamped to at most ``max``."""
 
     def clamp_min(self, min: Scalar) -> Tensor:
-        """input, at least ``min``."""
+        """input clamped to at least ``min``."""
 
     def clamp_min_(self, min: Scalar) -> Tensor:
-        """In place: input, at least ``min``."""
+        """In place: input clamped to at least ``min``."""
 
     def clip(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
         """input clamped to [min, max]. The bounds may be numbers or tensors."""
@@ -371,27 +371,26 @@ class Methods(Viewing, Generic[Tensor]):
         """A copy through which gradients flow, in the tensor's memory order or in a memory format."""
 
     def conj(self) -> Tensor:
-        """The complex conjugate, a - bi for a + bi, or a real tensor itself."""
+        """The complex conjugate, a - bi for a + bi. A real tensor is returned unchanged."""
 
     def conj_physical(self) -> Tensor:
-        """``conj``, computed immediately."""
+        """The same as ``conj``, which is never lazy."""
 
     def conj_physical_(self) -> Tensor:
-        """In place: ``conj``, computed immediately."""
+        """In place: The same as ``conj``, which is never lazy."""
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor itself if its memory is contiguous (or in the order of a memory format), else a contiguous
         copy."""
 
     def copy_(self, other: Tensor, non_blocking: builtins.bool = False) -> Tensor:
-        """In place: copy the elements of another tensor from any device, with broadcasting and conversion to this
-        dtype."""
+        """In place: copy another tensor's elements from any device, broadcast and converted to this tensor's dtype."""
 
     def copysign(self, other: Tensor | Scalar) -> Tensor:
-        """|a| with the sign of b, where -0.0 is negative, elementwise; the operands broadcast."""
+        """|a| with the sign of b, where -0.0 counts as negative, elementwise; the operands broadcast."""
 
     def copysign_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: |a| with the sign of b, where -0.0 is negative, elementwise; the operands broadcast."""
+        """In place: |a| with the sign of b, where -0.0 counts as negative, elementwise; the operands broadcast."""
 
     def corrcoef(self) -> Tensor:
         """The correlations of the rows (variables) over the columns (observations)."""
@@ -409,29 +408,29 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: cosh x, elementwise."""
 
     def count_nonzero(self, dim: Dims = None) -> Tensor:
-        """The number of nonzero elements along ``dim``, int64."""
+        """The number (int64) of nonzero elements along ``dim``."""
 
     def cov(self, *, correction: builtins.int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
         """The covariances of the rows (variables) over the columns (observations).
 
         Args:
-            fweights: (N,) integers, how often each observation occurs.
+            fweights: (N,) integers, the number of times each observation occurs.
             aweights: (N,) floats, the weight of each observation.
 
         Raises RuntimeError for more than two axes, or weights with the wrong shape, dtype or sign.
         """
 
     def cpu(self, memory_format: Any = None) -> Tensor:
-        """The tensor in main memory."""
+        """Move the tensor to the CPU."""
 
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The cross product along an axis of length 3 (by default the first such axis). Shapes broadcast.
 
-        Raises RuntimeError if the length of the axis is not 3, IndexError if the axis does not exist.
+        Raises RuntimeError if the length of the axis is not 3, and IndexError if the axis does not exist.
         """
 
     def cuda(self, device: Any = None, non_blocking: builtins.bool = False) -> Tensor:
-        """The tensor on a GPU."""
+        """Move the tensor to a GPU."""
 
     def cummax(self, dim: builtins.int) -> return_types.ValuesIndices[Tensor]:
         """Running maxima along ``dim``: (values, indices). Among equal values, the last index is returned."""
@@ -455,10 +454,10 @@ class Methods(Viewing, Generic[Tensor]):
         """The address of the first element."""
 
     def deg2rad(self) -> Tensor:
-        """Degrees as radians."""
+        """Convert degrees to radians."""
 
     def deg2rad_(self) -> Tensor:
-        """In place: Degrees as radians."""
+        """In place: Convert degrees to radians."""
 
     def det(self) -> Tensor:
         """The determinant of square matrices."""
@@ -486,8 +485,8 @@ class Methods(Viewing, Generic[Tensor]):
     def diff(
         self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None
     ) -> Tensor:
-        """Differences between adjacent elements along ``dim``, taken ``n`` times. For n = 0, a copy of the input
-        only."""
+        """Differences between adjacent elements along ``dim``, taken ``n`` times. If n is 0, a copy of only the
+        input."""
 
     def digamma(self) -> Tensor:
         """The derivative of ln Γ(x), elementwise."""
@@ -517,13 +516,13 @@ class Methods(Viewing, Generic[Tensor]):
         """The dot product Σ aᵢ bᵢ of two vectors."""
 
     def double(self, memory_format: Any = None) -> Tensor:
-        """As float64."""
+        """Convert to float64."""
 
     def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """``tensor_split`` along axis 2."""
 
     def element_size(self) -> builtins.int:
-        """Bytes per element."""
+        """The size of an element in bytes."""
 
     def eq(self, other: Tensor | Scalar) -> Tensor:
         """a = b, elementwise; the operands broadcast."""
@@ -565,31 +564,31 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: eˣ, elementwise."""
 
     def expand(self, *shape: Any, size: Any = None, implicit: builtins.bool = False) -> Tensor:
-        """The tensor with axes of length 1 repeated without copying. A length of -1 stays unchanged."""
+        """The tensor with axes of length 1 repeated without copying. A length of -1 keeps the axis unchanged."""
 
     def expand_as(self, other: Tensor) -> Tensor:
-        """``expand`` to a tensor's shape."""
+        """Expand to another tensor's shape."""
 
     def expm1(self) -> Tensor:
-        """eˣ - 1, exact near 0, elementwise."""
+        """eˣ - 1, accurate near 0, elementwise."""
 
     def expm1_(self) -> Tensor:
-        """In place: eˣ - 1, exact near 0, elementwise."""
+        """In place: eˣ - 1, accurate near 0, elementwise."""
 
     def exponential_(self, lambd: builtins.float = 1.0, *, generator: Generator | None = None) -> Tensor:
-        """In place: numbers from the exponential distribution with rate ``lambd``."""
+        """In place: fill with numbers from the exponential distribution with rate ``lambd``."""
 
     def fill_(self, value: Any) -> Tensor:
         """In place: set every element to ``value``, a number or a 0-d tensor."""
 
     def fill_diagonal_(self, fill_value: builtins.float, wrap: builtins.bool = False) -> Tensor:
-        """In place: fill the main diagonal with ``fill_value``. ``wrap`` repeats it in tall matrices."""
+        """In place: fill the main diagonal with ``fill_value``. In tall matrices, ``wrap`` repeats the diagonal."""
 
     def fix(self) -> Tensor:
-        """x without its fraction, elementwise."""
+        """x without its fractional part, elementwise."""
 
     def fix_(self) -> Tensor:
-        """In place: x without its fraction, elementwise."""
+        """In place: x without its fractional part, elementwise."""
 
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """The tensor with the axes from ``start_dim`` to ``end_dim`` merged into one."""
@@ -605,7 +604,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The tensor reversed along axis 0."""
 
     def float(self, memory_format: Any = None) -> Tensor:
-        """As float32."""
+        """Convert to float32."""
 
     def float_power(self, exponent: Any) -> Tensor:
         """input to the power of ``exponent``, in float64, or in complex128 if either is complex."""
@@ -626,10 +625,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: ⌊a / b⌋, constant almost everywhere, elementwise; the operands broadcast."""
 
     def fmax(self, other: Tensor) -> Tensor:
-        """The larger, unless it is NaN."""
+        """The maximum, ignoring NaN."""
 
     def fmin(self, other: Tensor) -> Tensor:
-        """The smaller, unless it is NaN."""
+        """The minimum, ignoring NaN."""
 
     def fmod(self, other: Tensor | Scalar) -> Tensor:
         """a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""
@@ -638,17 +637,17 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""
 
     def frac(self) -> Tensor:
-        """The fraction: input - trunc(input)."""
+        """The fractional part, input - trunc(input)."""
 
     def frac_(self) -> Tensor:
-        """In place: The fraction: input - trunc(input)."""
+        """In place: The fractional part, input - trunc(input)."""
 
     def frexp(self) -> return_types.frexp[Tensor]:
         """(mantissa, exponent), where input = mantissa · 2^exponent and 1/2 <= |mantissa| < 1. The exponent is
         int32."""
 
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor:
-        """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
+        """out[i, j] = input[index[i, j], j] if dim is 0, and likewise for other axes."""
 
     def gcd(self, other: Tensor | Scalar) -> Tensor:
         """The greatest common divisor of integers, elementwise; the operands broadcast."""
@@ -663,11 +662,11 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a ≥ b, elementwise; the operands broadcast."""
 
     def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Tensor:
-        """Fill the tensor with samples of the number of trials up to the first success, which has probability p."""
+        """In place: fill with numbers of trials up to the first success, which has probability p in each trial."""
 
     def geqrf(self) -> return_types.geqrf[Tensor]:
-        """(a, tau): R in a's upper triangle, and below it Q's reflections (``linalg.householder_product``). No
-        gradient."""
+        """(a, tau), without a gradient. a contains R and, below it, Q's reflectors for
+        ``linalg.householder_product``."""
 
     def ger(self, vec2: Tensor) -> Tensor:
         """The outer product aᵢ bⱼ of two vectors."""
@@ -676,7 +675,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The index of the tensor's GPU, or -1 on the CPU."""
 
     def getitem(self, key: Any) -> Tensor:
-        """input[key]: a view for numbers, slices, None and the ellipsis, or a copy for index tensors and masks."""
+        """Return input[key], which is a view for ints, slices, None and ..., or a copy for index tensors and masks."""
 
     def greater(self, other: Tensor | Scalar) -> Tensor:
         """a > b, elementwise; the operands broadcast."""
@@ -697,23 +696,23 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a > b, elementwise; the operands broadcast."""
 
     def half(self, memory_format: Any = None) -> Tensor:
-        """As float16."""
+        """Convert to float16."""
 
     def heaviside(self, values: Tensor) -> Tensor:
-        """0 below 0, 1 above, and ``values`` at 0; 0 for NaN, as in PyTorch."""
+        """0 where input < 0, 1 where input > 0, and ``values`` where input is 0. As in PyTorch, 0 for NaN."""
 
     def heaviside_(self, values: Tensor) -> Tensor:
-        """In place: 0 below 0, 1 above, and ``values`` at 0; 0 for NaN, as in PyTorch."""
+        """In place: 0 where input < 0, 1 where input > 0, and ``values`` where input is 0. As in PyTorch, 0 for NaN."""
 
     def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0) -> Tensor:
-        """The number of elements in each of ``bins`` equal intervals from ``min`` to ``max`` (the tensor's extremes
-        if both are 0), in the tensor's dtype."""
+        """The number of elements in each of ``bins`` equally wide bins from ``min`` to ``max`` (the tensor's
+        extremes if both are 0), in the tensor's dtype."""
 
     def histogram(
         self, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: builtins.bool = False
     ) -> return_types.histogram[Tensor]:
-        """(the number of elements in each interval, the interval edges). ``bins``: the number of equal intervals
-        from ``range[0]`` to ``range[1]`` (by default the tensor's extremes), or a tensor of edges."""
+        """(the number of elements in each bin, the bin edges). ``bins``: the number of equally wide bins from
+        ``range[0]`` to ``range[1]`` (by default the tensor's extremes), or a tensor of edges."""
 
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """``tensor_split`` along axis 1, or axis 0 for vectors."""
@@ -737,50 +736,50 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: ∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), elementwise; the operands broadcast."""
 
     def igammac(self, other: Tensor | Scalar) -> Tensor:
-        """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
+        """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x to ∞, elementwise; the operands broadcast."""
 
     def igammac_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: ∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
+        """In place: ∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x to ∞, elementwise; the operands broadcast."""
 
     @property
     def imag(self) -> Tensor:
-        """The imaginary part, in the same memory. It can be assigned to. Raises RuntimeError for a real tensor."""
+        """A view of the imaginary part, which supports assignment. Raises RuntimeError for a real tensor."""
     @imag.setter
     def imag(self, value: Any) -> None: ...
     def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
-        """A copy with slice i of ``source`` added to slice index[i] along ``dim``."""
+        """The tensor with slice i of ``source`` added to slice index[i] along ``dim``."""
 
     def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
-        """In place: A copy with slice i of ``source`` added to slice index[i] along ``dim``."""
+        """In place: The tensor with slice i of ``source`` added to slice index[i] along ``dim``."""
 
     def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
-        """A copy with slice index[i] along ``dim`` set to slice i of ``source``."""
+        """The tensor with slice index[i] along ``dim`` set to slice i of ``source``."""
 
     def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
-        """In place: A copy with slice index[i] along ``dim`` set to slice i of ``source``."""
+        """In place: The tensor with slice index[i] along ``dim`` set to slice i of ``source``."""
 
     def index_fill(self, dim: builtins.int, index: Tensor, value: Scalar) -> Tensor:
-        """A copy with slices index[i] along ``dim`` set to ``value``."""
+        """The tensor with every slice index[i] along ``dim`` set to ``value``."""
 
     def index_fill_(self, dim: builtins.int, index: Tensor, value: Scalar) -> Tensor:
-        """In place: A copy with slices index[i] along ``dim`` set to ``value``."""
+        """In place: The tensor with every slice index[i] along ``dim`` set to ``value``."""
 
     def index_put(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """A copy with out[indices] = values; with ``accumulate`` they are added, also for repeated indices."""
+        """A copy with out[indices] = values. With ``accumulate``, they are added, even for repeated indices."""
 
     def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """In place: input[indices] = values; with ``accumulate`` the values are added, even for repeated indices."""
+        """In place: set input[indices] = values, or with ``accumulate``, add the values, even for repeated indices."""
 
     def index_reduce(
         self, dim: builtins.int, index: Tensor, source: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """Reduce whole slices with the same index, as in ``scatter_reduce``, by "prod", "mean", "amax" or "amin"."""
+        """Like ``scatter_reduce``, but reduces whole slices with the same index ("prod", "mean", "amax" or "amin")."""
 
     def index_reduce_(
         self, dim: builtins.int, index: Tensor, source: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """In place: Reduce whole slices with the same index, as in ``scatter_reduce``, by "prod", "mean", "amax" or
-        "amin"."""
+        """In place: Like ``scatter_reduce``, but reduces whole slices with the same index ("prod", "mean", "amax" or
+        "amin")."""
 
     def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
         """The slices along an axis at the given indices (a vector)."""
@@ -789,7 +788,7 @@ class Methods(Viewing, Generic[Tensor]):
         """Sums of products over the last axis of both tensors."""
 
     def int(self, memory_format: Any = None) -> Tensor:
-        """As int32."""
+        """Convert to int32."""
 
     def inverse(self) -> Tensor:
         """The inverse of square matrices. Raises LinAlgError if a matrix is singular."""
@@ -798,24 +797,24 @@ class Methods(Viewing, Generic[Tensor]):
         """Whether the dtype is complex."""
 
     def is_conj(self) -> builtins.bool:
-        """False: conjugation is never lazy."""
+        """Always False, as conjugation is never lazy."""
 
     def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
         """Whether the elements are stored in index order, or in the order of a memory format."""
 
     @property
     def is_cpu(self) -> builtins.bool:
-        """Whether the array is in main memory."""
+        """Whether the tensor is on the CPU."""
 
     @property
     def is_cuda(self) -> builtins.bool:
-        """Whether the array is on a GPU."""
+        """Whether the tensor is on a GPU."""
 
     def is_floating_point(self) -> builtins.bool:
         """Whether the dtype is a floating-point one."""
 
     def is_inference(self) -> builtins.bool:
-        """False: inference mode creates ordinary tensors."""
+        """Always False, as inference mode creates ordinary tensors."""
 
     @property
     def is_leaf(self) -> builtins.bool:
@@ -823,22 +822,22 @@ class Methods(Viewing, Generic[Tensor]):
 
     @property
     def is_meta(self) -> builtins.bool:
-        """Whether it is on ``meta``, without elements."""
+        """Whether it is on ``meta`` and has no data."""
 
     def is_nonzero(self) -> builtins.bool:
-        """Whether the one element is not 0."""
+        """Whether the only element is not 0."""
 
     def is_pinned(self, device: Any = None) -> builtins.bool:
-        """False: memory here is not page-locked or shared with other processes, which get copies."""
+        """Always False, as memory is never page-locked or shared with other processes, which receive copies."""
 
     def is_same_size(self, other: Tensor) -> builtins.bool:
         """Whether two tensors have the same shape."""
 
     def is_shared(self, device: Any = None) -> builtins.bool:
-        """False: memory here is not page-locked or shared with other processes, which get copies."""
+        """Always False, as memory is never page-locked or shared with other processes, which receive copies."""
 
     def is_signed(self) -> builtins.bool:
-        """Whether the dtype has negative numbers."""
+        """Whether the dtype is signed."""
 
     def isclose(
         self,
@@ -847,8 +846,7 @@ class Methods(Viewing, Generic[Tensor]):
         atol: builtins.float = 1e-08,
         equal_nan: builtins.bool = False,
     ) -> Tensor:
-        """An elementwise bool tensor: True where the elements are equal or within atol + rtol · |other| of each
-        other."""
+        """A bool tensor that is True where the elements are equal or within atol + rtol · |other| of each other."""
 
     def isfinite(self) -> Tensor:
         """x is finite: not NaN and not infinite, elementwise."""
@@ -860,13 +858,13 @@ class Methods(Viewing, Generic[Tensor]):
         """x is NaN, elementwise."""
 
     def isneginf(self) -> Tensor:
-        """Whether it is -inf."""
+        """Whether each element is -inf."""
 
     def isposinf(self) -> Tensor:
-        """Whether it is +inf."""
+        """Whether each element is +inf."""
 
     def isreal(self) -> Tensor:
-        """Whether each element is real: its imaginary part is 0."""
+        """Whether each element is real, that is, has imaginary part 0."""
 
     def istft(
         self,
@@ -880,7 +878,7 @@ class Methods(Viewing, Generic[Tensor]):
         length: builtins.int | None = None,
         return_complex: builtins.bool = False,
     ) -> Tensor:
-        """The signal with the closest ``stft`` for the same arguments (Griffin and Lim 1984): complex spectra
+        """The signal whose ``stft`` with the same arguments is closest to the complex input (Griffin and Lim 1984):
         (frequencies, frames) -> (L,), or (B, frequencies, frames) -> (B, L).
 
         Args:
@@ -893,7 +891,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     @property
     def itemsize(self) -> builtins.int:
-        """Bytes per element."""
+        """The size of an element in bytes."""
 
     def kron(self, other: Tensor) -> Tensor:
         """The Kronecker product: each element of the input times the other tensor, as blocks."""
@@ -955,10 +953,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: log₁₀ x, elementwise."""
 
     def log1p(self) -> Tensor:
-        """ln(1 + x), exact near 0, elementwise."""
+        """ln(1 + x), accurate near 0, elementwise."""
 
     def log1p_(self) -> Tensor:
-        """In place: ln(1 + x), exact near 0, elementwise."""
+        """In place: ln(1 + x), accurate near 0, elementwise."""
 
     def log2(self) -> Tensor:
         """log₂ x, elementwise."""
@@ -972,7 +970,7 @@ class Methods(Viewing, Generic[Tensor]):
     def log_normal_(
         self, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: Generator | None = None
     ) -> Tensor:
-        """In place: numbers whose logarithms are normally distributed with this mean and standard deviation."""
+        """In place: fill with numbers whose logarithms are normal with this mean and standard deviation."""
 
     def log_softmax(self, dim: builtins.int, dtype: Any = None) -> Tensor:
         """The logarithm of softmax along ``dim``, computed without loss of precision."""
@@ -990,10 +988,10 @@ class Methods(Viewing, Generic[Tensor]):
         """The logarithm of the determinant (the principal value if complex); NaN where the determinant is negative."""
 
     def logical_and(self, other: Tensor | Scalar) -> Tensor:
-        """Both are not 0, elementwise; the operands broadcast."""
+        """Both are nonzero, elementwise; the operands broadcast."""
 
     def logical_and_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: Both are not 0, elementwise; the operands broadcast."""
+        """In place: Both are nonzero, elementwise; the operands broadcast."""
 
     def logical_not(self) -> Tensor:
         """x is 0, elementwise."""
@@ -1002,16 +1000,16 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: x is 0, elementwise."""
 
     def logical_or(self, other: Tensor | Scalar) -> Tensor:
-        """At least one is not 0, elementwise; the operands broadcast."""
+        """At least one is nonzero, elementwise; the operands broadcast."""
 
     def logical_or_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: At least one is not 0, elementwise; the operands broadcast."""
+        """In place: At least one is nonzero, elementwise; the operands broadcast."""
 
     def logical_xor(self, other: Tensor | Scalar) -> Tensor:
-        """Exactly one is not 0, elementwise; the operands broadcast."""
+        """Exactly one is nonzero, elementwise; the operands broadcast."""
 
     def logical_xor_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: Exactly one is not 0, elementwise; the operands broadcast."""
+        """In place: Exactly one is nonzero, elementwise; the operands broadcast."""
 
     def logit(self, eps: builtins.float | None = None) -> Tensor:
         """ln(p / (1 - p)), the inverse of sigmoid. Unless eps is None, p is first clamped to [eps, 1 - eps]."""
@@ -1024,7 +1022,7 @@ class Methods(Viewing, Generic[Tensor]):
         """ln Σ eˣ over ``dim``."""
 
     def long(self, memory_format: Any = None) -> Tensor:
-        """As int64."""
+        """Convert to int64."""
 
     def lt(self, other: Tensor | Scalar) -> Tensor:
         """a < b, elementwise; the operands broadcast."""
@@ -1040,14 +1038,14 @@ class Methods(Viewing, Generic[Tensor]):
 
     @property
     def mH(self) -> Tensor:
-        """The conjugate transpose in the last two axes."""
+        """The conjugate transpose of the last two axes."""
 
     @property
     def mT(self) -> Tensor:
         """The tensor with its last two axes swapped."""
 
     def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-        """In place: apply a Python function to each pair of elements (slow; CPU)."""
+        """In place: apply a Python function to each pair of elements (slow, on the CPU)."""
 
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
         """The tensor with ``value`` (a number or a 0-d tensor) where the bool mask is True."""
@@ -1056,44 +1054,44 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: The tensor with ``value`` (a number or a 0-d tensor) where the bool mask is True."""
 
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
-        """A copy with the elements where the bool mask is True set to the first elements of ``source``, in order."""
+        """The tensor with its elements replaced by elements of ``source``, in order, wherever the bool mask is True."""
 
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
-        """In place: A copy with the elements where the bool mask is True set to the first elements of ``source``, in
-        order."""
+        """In place: The tensor with its elements replaced by elements of ``source``, in order, wherever the bool
+        mask is True."""
 
     def masked_select(self, mask: Tensor) -> Tensor:
-        """The elements where the bool mask (broadcast) is True, as a vector."""
+        """The elements where the broadcast bool mask is True, as a vector."""
 
     def matmul(self, other: Tensor) -> Tensor:
         """The matrix product over the last axis of ``input`` and the second to last of ``other``. Leading axes
         broadcast."""
 
     def matrix_exp(self) -> Tensor:
-        """eˣ of square matrices: Σ xⁿ / n!"""
+        """The matrix exponential of square matrices: Σ xⁿ / n!"""
 
     def matrix_power(self, n: builtins.int) -> Tensor:
         """A square matrix to the power n. A negative n means a power of its inverse."""
 
     @overload
     def max(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The largest element. With ``dim``, (values, indices); the gradient flows only to those indices. With
-        another tensor, the elementwise maximum."""
+        """The largest element. With ``dim``, returns (values, indices), and the gradient flows only to those
+        indices. With another tensor, returns the elementwise maximum."""
 
     @overload
     def max(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.max[Tensor]:
-        """The largest element. With ``dim``, (values, indices); the gradient flows only to those indices. With
-        another tensor, the elementwise maximum."""
+        """The largest element. With ``dim``, returns (values, indices), and the gradient flows only to those
+        indices. With another tensor, returns the elementwise maximum."""
 
     @overload
     def max(self, dim: Tensor) -> Tensor:
-        """The largest element. With ``dim``, (values, indices); the gradient flows only to those indices. With
-        another tensor, the elementwise maximum."""
+        """The largest element. With ``dim``, returns (values, indices), and the gradient flows only to those
+        indices. With another tensor, returns the elementwise maximum."""
 
     @overload
     def max(self, *, other: Tensor) -> Tensor:
-        """The largest element. With ``dim``, (values, indices); the gradient flows only to those indices. With
-        another tensor, the elementwise maximum."""
+        """The largest element. With ``dim``, returns (values, indices), and the gradient flows only to those
+        indices. With another tensor, returns the elementwise maximum."""
 
     def maximum(self, other: Tensor | Scalar) -> Tensor:
         """max(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
@@ -1103,29 +1101,29 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def median(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The median, or the lower of two for an even number; NaN if any element is NaN. With ``dim``, (values,
+        """The median, or the lower of the two middle elements; NaN if any element is NaN. With ``dim``, (values,
         indices)."""
 
     @overload
     def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
-        """The median, or the lower of two for an even number; NaN if any element is NaN. With ``dim``, (values,
+        """The median, or the lower of the two middle elements; NaN if any element is NaN. With ``dim``, (values,
         indices)."""
 
     @overload
     def min(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The smallest element. With ``dim``, (values, indices). With another tensor, the elementwise minimum."""
+        """The smallest element. With ``dim``, returns (values, indices); with a tensor, the elementwise minimum."""
 
     @overload
     def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.min[Tensor]:
-        """The smallest element. With ``dim``, (values, indices). With another tensor, the elementwise minimum."""
+        """The smallest element. With ``dim``, returns (values, indices); with a tensor, the elementwise minimum."""
 
     @overload
     def min(self, dim: Tensor) -> Tensor:
-        """The smallest element. With ``dim``, (values, indices). With another tensor, the elementwise minimum."""
+        """The smallest element. With ``dim``, returns (values, indices); with a tensor, the elementwise minimum."""
 
     @overload
     def min(self, *, other: Tensor) -> Tensor:
-        """The smallest element. With ``dim``, (values, indices). With another tensor, the elementwise minimum."""
+        """The smallest element. With ``dim``, returns (values, indices); with a tensor, the elementwise minimum."""
 
     def minimum(self, other: Tensor | Scalar) -> Tensor:
         """min(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
@@ -1134,7 +1132,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The product of two matrices."""
 
     def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
-        """The most frequent value along ``dim``, the smallest of several: (values, indices of the last occurrence)."""
+        """The most frequent value along ``dim``, or the smallest if tied: (values, indices of the last occurrence)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
         """The tensor with axes moved to other positions. Raises RuntimeError for repeated axes or unequal numbers of
@@ -1156,10 +1154,10 @@ class Methods(Viewing, Generic[Tensor]):
     def multinomial(
         self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None
     ) -> Tensor:
-        """Indices drawn with the weights in each row, (..., num_samples) int64. For one sample per row, or several
-        without replacement, it selects the largest p / Exp(1), as PyTorch does. For several with replacement, it
-        inverts the cumulative sums. On a GPU, it also inverts them for one sample per row, so the indices differ
-        from those on a CPU, and it does not check the weights, since the program would have to wait.
+        """Draw indices with the weights in each row, (..., num_samples) int64. For one sample per row, or several
+        without replacement, this selects the largest p / Exp(1), as PyTorch does. For several with replacement, it
+        inverts the cumulative sums. On a GPU, one sample per row also uses the cumulative sums, so the indices
+        differ from those on a CPU, and the weights are not checked, as this would require synchronization.
 
         Raises RuntimeError if weights are negative, not finite or all 0 (on the CPU), if there are more samples than
         weights, or if there are more than 2²⁴ weights, the limit for cumulative sums in float32.
@@ -1184,31 +1182,31 @@ class Methods(Viewing, Generic[Tensor]):
     def nan_to_num(
         self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None
     ) -> Tensor:
-        """input with NaN and infinities replaced (infinities by default with the largest finite numbers)."""
+        """Replace NaN and infinities; the latter, by default, with the largest finite numbers."""
 
     def nan_to_num_(
         self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None
     ) -> Tensor:
-        """In place: input with NaN and infinities replaced (infinities by default with the largest finite numbers)."""
+        """In place: Replace NaN and infinities; the latter, by default, with the largest finite numbers."""
 
     def nanmean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
         """The mean over ``dim``, ignoring NaN."""
 
     @overload
     def nanmedian(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """``median`` ignoring NaN."""
+        """The ``median``, ignoring NaN."""
 
     @overload
     def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
-        """``median`` ignoring NaN."""
+        """The ``median``, ignoring NaN."""
 
     def nanquantile(
         self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = "linear"
     ) -> Tensor:
-        """``quantile`` ignoring NaN."""
+        """The ``quantile``, ignoring NaN."""
 
     def nansum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
-        """Σ over ``dim``, counting NaN as 0."""
+        """The sum over ``dim``, treating NaN as 0."""
 
     def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
         """``length`` elements along an axis, beginning at ``start``."""
@@ -1218,7 +1216,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     @property
     def nbytes(self) -> builtins.int:
-        """Bytes of all elements."""
+        """The total size of the elements in bytes."""
 
     @property
     def ndim(self) -> builtins.int:
@@ -1249,7 +1247,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The number of elements."""
 
     def new(self, *data: Any, device: Any = None) -> Tensor:
-        """A tensor of the same type, from sizes or a sequence of values (an old form in PyTorch)."""
+        """A tensor of the same type, from sizes or a sequence of values. This is a legacy method of PyTorch."""
 
     def new_empty(
         self,
@@ -1262,7 +1260,7 @@ class Methods(Viewing, Generic[Tensor]):
         memory_format: Any = None,
         **size_kw: Any,
     ) -> Tensor:
-        """Unset elements with this tensor's dtype and device."""
+        """Uninitialized elements with this tensor's dtype and device."""
 
     def new_empty_strided(
         self,
@@ -1276,7 +1274,7 @@ class Methods(Viewing, Generic[Tensor]):
         requires_grad: builtins.bool = False,
         memory_format: Any = None,
     ) -> Tensor:
-        """Uninitialized elements with these strides (in elements), by default with this tensor's dtype and device."""
+        """An uninitialized tensor with these strides (in elements), by default with this tensor's dtype and device."""
 
     def new_full(
         self,
@@ -1290,7 +1288,7 @@ class Methods(Viewing, Generic[Tensor]):
         requires_grad: builtins.bool = False,
         memory_format: Any = None,
     ) -> Tensor:
-        """A shape filled with one number, by default with this tensor's dtype and device."""
+        """A tensor of shape ``size`` filled with one number, by default with this tensor's dtype and device."""
 
     def new_ones(
         self,
@@ -1332,18 +1330,18 @@ class Methods(Viewing, Generic[Tensor]):
         """Zeros with this tensor's dtype and device."""
 
     def nextafter(self, other: Tensor | Scalar) -> Tensor:
-        """The dtype's next number after a, towards b, elementwise; the operands broadcast."""
+        """The next representable number after a, towards b, elementwise; the operands broadcast."""
 
     def nextafter_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: The dtype's next number after a, towards b, elementwise; the operands broadcast."""
+        """In place: The next representable number after a, towards b, elementwise; the operands broadcast."""
 
     @overload
     def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
-        """The indices of the nonzero elements, as an (N, axes) tensor or as a tuple with a vector for each axis."""
+        """The indices of the nonzero elements, as an (N, ndim) tensor, or as a tuple with a vector for each axis."""
 
     @overload
     def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-        """The indices of the nonzero elements, as an (N, axes) tensor or as a tuple with a vector for each axis."""
+        """The indices of the nonzero elements, as an (N, ndim) tensor, or as a tuple with a vector for each axis."""
 
     def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
         """``nonzero`` truncated to ``size`` rows, or padded with ``fill_value``."""
@@ -1351,13 +1349,13 @@ class Methods(Viewing, Generic[Tensor]):
     def norm(
         self, p: builtins.float | str = "fro", dim: Dims = None, keepdim: builtins.bool = False, dtype: Any = None
     ) -> Tensor:
-        """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of singular
+        """The p-norm over ``dim``, (Σ |x|ᵖ)^(1/p). "fro" is 2, inf the largest |x|, and "nuc" the sum of singular
         values."""
 
     def normal_(
         self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None
     ) -> Tensor:
-        """In place: normally distributed random numbers."""
+        """In place: fill with normally distributed random numbers."""
 
     def not_equal(self, other: Tensor | Scalar) -> Tensor:
         """a ≠ b, elementwise; the operands broadcast."""
@@ -1374,15 +1372,15 @@ class Methods(Viewing, Generic[Tensor]):
     def ormqr(
         self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False
     ) -> Tensor:
-        """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q from ``geqrf``: input and tau
-        (input2). Raises RuntimeError if shapes do not match."""
+        """Q input3 (input3 Q if not ``left``), where input and input2 are a and tau from ``geqrf``, which represent
+        Q. Uses Qᴴ instead of Q if ``transpose``. Raises RuntimeError if shapes do not match."""
 
     def outer(self, vec2: Tensor) -> Tensor:
         """The outer product aᵢ bⱼ of two vectors."""
 
     @property
     def output_nr(self) -> builtins.int:
-        """Its index among the results of its op."""
+        """The tensor's index among the outputs of its op."""
 
     def permute(self, *order: Any, dims: Any = None) -> Tensor:
         """The tensor with its axes in the order ``dims`` (separate numbers or one sequence)."""
@@ -1409,14 +1407,14 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: aᵇ, elementwise; the operands broadcast."""
 
     def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
-        """Π over ``dim``, or over all elements if None."""
+        """The product over ``dim``, or over all elements if None."""
 
     def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """A copy in which the elements at flat indices are set to ``source``, or ``source`` is added to them."""
+        """The tensor with the elements at flat indices set to ``source``, or with ``accumulate``, increased by it."""
 
     def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """In place: A copy in which the elements at flat indices are set to ``source``, or ``source`` is added to
-        them."""
+        """In place: The tensor with the elements at flat indices set to ``source``, or with ``accumulate``,
+        increased by it."""
 
     def qr(self, some: builtins.bool = True) -> return_types.qr[Tensor]:
         """(Q, R) in input = Q R. Q is square if not ``some``."""
@@ -1424,27 +1422,28 @@ class Methods(Viewing, Generic[Tensor]):
     def quantile(
         self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = "linear"
     ) -> Tensor:
-        """The values below which a fraction ``q`` of the elements lies. Several values of q add a first axis."""
+        """The value below which a fraction ``q`` of the elements lies. A vector ``q`` adds a first axis to the
+        result."""
 
     def rad2deg(self) -> Tensor:
-        """Radians as degrees."""
+        """Convert radians to degrees."""
 
     def rad2deg_(self) -> Tensor:
-        """In place: Radians as degrees."""
+        """In place: Convert radians to degrees."""
 
     def random_(
         self, low: builtins.int = ..., high: builtins.int | None = ..., *, generator: Generator | None = None
     ) -> Tensor:
-        """In place: integers in [low, high). PyTorch calls these bounds ``from`` and ``to``. ``random_(n)`` starts
-        from 0. Without bounds, integers from 0 to the dtype's maximum (for floats, the range in which every integer
-        is exact)."""
+        """In place: fill with integers in [low, high). PyTorch calls the bounds ``from`` and ``to``. ``random_(n)``
+        starts at 0. Without bounds, they range from 0 to the dtype's maximum, or for floats, as far as every integer
+        is exact."""
 
     def ravel(self) -> Tensor:
         """All elements as a vector."""
 
     @property
     def real(self) -> Tensor:
-        """The real part, in the same memory, or a real tensor itself. It can be assigned to: ``x.real = y``."""
+        """A view of the real part, or the tensor itself if it is real. Supports assignment: ``x.real = y``."""
     @real.setter
     def real(self, value: Any) -> None: ...
     def reciprocal(self) -> Tensor:
@@ -1466,11 +1465,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a - ⌊a / b⌋ b, with the sign of b, elementwise; the operands broadcast."""
 
     def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
-        """The tensor with each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to that norm."""
+        """Scale each slice along ``dim`` whose p-norm exceeds ``maxnorm`` down to that norm."""
 
     def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
-        """In place: The tensor with each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to that
-        norm."""
+        """In place: Scale each slice along ``dim`` whose p-norm exceeds ``maxnorm`` down to that norm."""
 
     def repeat(self, *counts: Any, repeats: Any = None) -> Tensor:
         """The tensor repeated ``repeats`` times along each axis; extra numbers add new axes in front."""
@@ -1478,27 +1476,27 @@ class Methods(Viewing, Generic[Tensor]):
     def repeat_interleave(
         self, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None
     ) -> Tensor:
-        """Each element along an axis, or of the flattened tensor, repeated. For counts only, each index that many
-        times."""
+        """Repeat each element along an axis or of the flattened tensor. If only counts are passed, repeat each
+        index."""
 
     def reshape(self, *lengths: Any, shape: Any = None) -> Tensor:
         """The same elements in another shape, without copying if possible. A length of -1 is inferred."""
 
     def reshape_as(self, other: Tensor) -> Tensor:
-        """``reshape`` to a tensor's shape."""
+        """Reshape to another tensor's shape."""
 
     def resize_(self, *lengths: Any, size: Any = None, memory_format: Any = None) -> Tensor:
         """In place: change the shape. Elements that fit are kept, in memory order; new elements are uninitialized.
         Raises RuntimeError if the tensor requires grad."""
 
     def resize_as_(self, other: Tensor, memory_format: Any = None) -> Tensor:
-        """In place: another tensor's shape."""
+        """In place: resize like ``other``."""
 
     def resolve_conj(self) -> Tensor:
-        """The tensor itself: conjugation is never lazy."""
+        """The tensor itself, as conjugation is never lazy."""
 
     def resolve_neg(self) -> Tensor:
-        """The tensor itself: negation is never lazy."""
+        """The tensor itself, as negation is never lazy."""
 
     def roll(self, shifts: Any, dims: Any = None) -> Tensor:
         """Elements shifted along ``dims`` with wraparound. Raises RuntimeError if the numbers of shifts and axes
@@ -1508,10 +1506,10 @@ class Methods(Viewing, Generic[Tensor]):
         """The tensor rotated ``k`` times by 90 degrees, from the first axis in ``dims`` towards the second."""
 
     def round(self, *, decimals: builtins.int = 0) -> Tensor:
-        """Round to the nearest integer, elementwise, with halves to even."""
+        """Round to the nearest integer, or to ``decimals`` places, elementwise, with ties to even."""
 
     def round_(self, *, decimals: builtins.int = 0) -> Tensor:
-        """In place: Round to the nearest integer, elementwise, with halves to even."""
+        """In place: Round to the nearest integer, or to ``decimals`` places, elementwise, with ties to even."""
 
     def rsqrt(self) -> Tensor:
         """1 / √x, elementwise."""
@@ -1528,8 +1526,8 @@ class Methods(Viewing, Generic[Tensor]):
         value: Scalar | None = None,
         reduce: str | None = None,
     ) -> Tensor:
-        """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on. src may be a number. With ``reduce`` set
-        to "add" or "multiply", src is combined with the existing elements."""
+        """The tensor with out[index[i, j], j] = src[i, j] if dim is 0, and likewise for other axes. src may be a
+        number. If ``reduce`` is "add" or "multiply", src is combined with the existing elements."""
 
     def scatter_(
         self,
@@ -1540,26 +1538,27 @@ class Methods(Viewing, Generic[Tensor]):
         value: Scalar | None = None,
         reduce: str | None = None,
     ) -> Tensor:
-        """In place: A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on. src may be a number. With
-        ``reduce`` set to "add" or "multiply", src is combined with the existing elements."""
+        """In place: The tensor with out[index[i, j], j] = src[i, j] if dim is 0, and likewise for other axes. src
+        may be a number. If ``reduce`` is "add" or "multiply", src is combined with the existing elements."""
 
     def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
-        """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeated indices accumulate."""
+        """out[index[i, j], j] += src[i, j] if dim is 0, and likewise for other axes; duplicates accumulate."""
 
     def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
-        """In place: A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeated indices accumulate."""
+        """In place: out[index[i, j], j] += src[i, j] if dim is 0, and likewise for other axes; duplicates
+        accumulate."""
 
     def scatter_reduce(
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """A copy in which elements of ``src`` with the same index are reduced with "sum", "mean", "prod", "amax" or
-        "amin", together with the existing element if ``include_self``. Equal extremes share the gradient."""
+        """Reduce elements of ``src`` with the same index by "sum", "mean", "prod", "amax" or "amin", together with
+        the existing element if ``include_self``. Tied extremes share the gradient."""
 
     def scatter_reduce_(
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """In place: A copy in which elements of ``src`` with the same index are reduced with "sum", "mean", "prod",
-        "amax" or "amin", together with the existing element if ``include_self``. Equal extremes share the gradient."""
+        """In place: Reduce elements of ``src`` with the same index by "sum", "mean", "prod", "amax" or "amin",
+        together with the existing element if ``include_self``. Tied extremes share the gradient."""
 
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """The slice at ``index`` along an axis."""
@@ -1570,25 +1569,25 @@ class Methods(Viewing, Generic[Tensor]):
     def set_(
         self, source: Any = None, storage_offset: builtins.int = 0, size: Any = None, stride: Any = None
     ) -> Tensor:
-        """In place: switch to the memory of another tensor or a storage, or become empty without one.
+        """In place: use the memory of another tensor or a storage, or become empty without a source.
         ``storage_offset`` is the position of the first element in that memory, ``size`` the shape (by default all of
         a storage), and ``stride`` the strides in elements (by default contiguous). Raises RuntimeError if the
         elements extend past the end of the memory, or the storage has elements of another dtype."""
 
     def setitem(self, key: Any, value: Any) -> None:
-        """input[key] = value, in place; gradients flow to the value and to the rest of the tensor."""
+        """Set input[key] = value in place. Gradients flow to the value and to the rest of the tensor."""
 
     def sgn(self) -> Tensor:
-        """The sign, -1, 0 or 1, elementwise. For complex numbers, x / |x|, and 0 at 0."""
+        """The sign, -1, 0 or 1, elementwise. For complex numbers, x / |x|, or 0 if x is 0."""
 
     def sgn_(self) -> Tensor:
-        """In place: The sign, -1, 0 or 1, elementwise. For complex numbers, x / |x|, and 0 at 0."""
+        """In place: The sign, -1, 0 or 1, elementwise. For complex numbers, x / |x|, or 0 if x is 0."""
 
     def share_memory_(self, device: Any = None) -> Tensor:
         """The tensor itself. See ``is_pinned``."""
 
     def short(self, memory_format: Any = None) -> Tensor:
-        """As int16."""
+        """Convert to int16."""
 
     def sigmoid(self) -> Tensor:
         """1 / (1 + e⁻ˣ), computed as eˣ far below 0, where e⁻ˣ overflows, elementwise."""
@@ -1603,7 +1602,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: The sign, -1, 0 or 1, elementwise. Raises RuntimeError for a complex tensor."""
 
     def signbit(self) -> Tensor:
-        """Whether the sign is minus, also for -0.0."""
+        """Whether each element has a minus sign, including -0.0."""
 
     def sin(self) -> Tensor:
         """sin x, elementwise."""
@@ -1675,11 +1674,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: x²; int64 for bools, elementwise."""
 
     def squeeze(self, dim: Any = None, *dims: builtins.int) -> Tensor:
-        """The tensor without its axes of length 1, or without the given ones (separate numbers or one sequence)."""
+        """Remove all axes of length 1, or only those in ``dim`` (separate numbers or one sequence)."""
 
     def squeeze_(self, dim: Any = None, *dims: builtins.int) -> Tensor:
-        """In place: The tensor without its axes of length 1, or without the given ones (separate numbers or one
-        sequence)."""
+        """In place: Remove all axes of length 1, or only those in ``dim`` (separate numbers or one sequence)."""
 
     def std(
         self,
@@ -1708,31 +1706,31 @@ class Methods(Viewing, Generic[Tensor]):
 
         Args:
             n_fft: the frame length. hop_length: the distance between frames, by default a quarter of a frame.
-            window: the factors for each frame, ones by default.
+            window: the factors by which to multiply each frame, ones by default.
             win_length: the window length, by default the frame length. A shorter window is centred in the frame.
-            center: frame t is centred at t · hop_length instead of starting there. The signal is first padded by half a
-                frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
+            center: centre frame t at t · hop_length instead of starting it there. The signal is first padded by half a
+                frame at both ends (``pad_mode``: "reflect", "replicate", "circular" or "constant").
             normalized: divide by √n_fft.
-            onesided: keep only n_fft // 2 + 1 frequencies, the default for real signals (the others are conjugates).
-            return_complex: False for a last axis (real, imaginary), not complex numbers. Required for real signals.
-            align_to_window: without ``center``, start the window of frame t, not the frame, at t · hop_length.
+            onesided: keep only n_fft // 2 + 1 frequencies, as the others are conjugates; the default for real input.
+            return_complex: if False, return real and imaginary parts along a new last axis. Set it for real signals.
+            align_to_window: without ``center``, start the window of frame t, instead of the frame, at t · hop_length.
 
         Raises RuntimeError if lengths do not match, or are not positive.
         """
 
     def storage(self) -> TypedStorage:
-        """The tensor's memory, as elements of its dtype."""
+        """The tensor's memory as elements of its dtype."""
 
     def storage_offset(self) -> builtins.int:
-        """The number of elements in its memory before the first one."""
+        """The offset of the first element in the tensor's storage, in elements."""
 
     @overload
     def stride(self, dim: None = None) -> tuple[builtins.int, ...]:
-        """The strides along each axis, in elements. Empty tensors, for which NumPy keeps none, count as contiguous."""
+        """The stride along each axis, in elements. Empty tensors, which have none in NumPy, count as contiguous."""
 
     @overload
     def stride(self, dim: builtins.int) -> builtins.int:
-        """The strides along each axis, in elements. Empty tensors, for which NumPy keeps none, count as contiguous."""
+        """The stride along each axis, in elements. Empty tensors, which have none in NumPy, count as contiguous."""
 
     def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """input - alpha · other, elementwise; the operands broadcast. Raises RuntimeError if either is bool."""
@@ -1747,7 +1745,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: input - alpha · other."""
 
     def sum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
-        """Σ over ``dim``, or over all elements if None."""
+        """The sum over ``dim``, or over all elements if None."""
 
     def sum_to_size(self, *lengths: Any, size: Any = None) -> Tensor:
         """The tensor summed over the axes along which ``size`` would be broadcast to its shape."""
@@ -1782,8 +1780,8 @@ class Methods(Viewing, Generic[Tensor]):
         """The elements at these indices of the flattened tensor."""
 
     def take_along_dim(self, indices: Tensor, dim: Axis = None) -> Tensor:
-        """``gather`` with the index and input broadcast along the other axes, or on the flattened input without
-        ``dim``. Raises RuntimeError if the indices are not integers, the numbers of axes differ, or the shapes do
+        """Like ``gather``, but broadcasts the input and indices along the other axes. Without ``dim``, both are
+        flattened. Raises RuntimeError if the indices are not integers, the numbers of axes differ, or the shapes do
         not broadcast."""
 
     def tan(self) -> Tensor:
@@ -1814,7 +1812,7 @@ class Methods(Viewing, Generic[Tensor]):
         memory_format: Any = None,
         tensor: Tensor | None = None,
     ) -> Tensor:
-        """The tensor in another dtype, on another device, or like another tensor; the tensor itself if nothing
+        """Convert to a dtype, a device, or another tensor's dtype and device. Returns the tensor itself if nothing
         changes."""
 
     def to_dense(self, dtype: Any = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
@@ -1841,21 +1839,20 @@ class Methods(Viewing, Generic[Tensor]):
         transpose: builtins.bool = False,
         unitriangular: builtins.bool = False,
     ) -> return_types.triangular_solve[Tensor]:
-        """(X, A) of A X = input, or Aᴴ X = input if ``transpose``, for a triangle of A."""
+        """Solve A X = input, or Aᴴ X = input if ``transpose``, for a triangle of A. Returns (X, A)."""
 
     def tril(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, where 0 is the main
-        one."""
+        """The lower triangle of the last two axes, including the diagonals up to ``diagonal`` (0 is the main one)."""
 
     def tril_(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """In place: The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, where 0
-        is the main one."""
+        """In place: The lower triangle of the last two axes, including the diagonals up to ``diagonal`` (0 is the
+        main one)."""
 
     def triu(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on."""
+        """The upper triangle of the last two axes, beginning with the diagonal ``diagonal``."""
 
     def triu_(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """In place: The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on."""
+        """In place: The upper triangle of the last two axes, beginning with the diagonal ``diagonal``."""
 
     def true_divide(self, other: Tensor | Scalar) -> Tensor:
         """a / b, elementwise; the operands broadcast."""
@@ -1864,21 +1861,21 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a / b, elementwise; the operands broadcast."""
 
     def trunc(self) -> Tensor:
-        """x without its fraction, elementwise."""
+        """x without its fractional part, elementwise."""
 
     def trunc_(self) -> Tensor:
-        """In place: x without its fraction, elementwise."""
+        """In place: x without its fractional part, elementwise."""
 
     @overload
     def type(self, dtype: None = None) -> str:
-        """Convert to another dtype or type (``torch.FloatTensor``). Without arguments, return the name of the type."""
+        """Convert to another dtype or type (``torch.FloatTensor``). Without arguments, return the type's name."""
 
     @overload
     def type(self, dtype: Any, non_blocking: builtins.bool = False) -> Tensor:
-        """Convert to another dtype or type (``torch.FloatTensor``). Without arguments, return the name of the type."""
+        """Convert to another dtype or type (``torch.FloatTensor``). Without arguments, return the type's name."""
 
     def type_as(self, other: Tensor) -> Tensor:
-        """The tensor in the dtype and on the device of another."""
+        """Convert to another tensor's dtype and device."""
 
     def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """A tuple of the slices along an axis."""
@@ -1892,11 +1889,11 @@ class Methods(Viewing, Generic[Tensor]):
     def uniform_(
         self, low: builtins.float = 0.0, high: builtins.float = 1.0, *, generator: Generator | None = None
     ) -> Tensor:
-        """In place: uniform random numbers in [low, high). PyTorch calls these bounds ``from`` and ``to``."""
+        """In place: fill with uniform random numbers in [low, high). PyTorch calls these bounds ``from`` and ``to``."""
 
     @overload
     def unique(self, sorted: builtins.bool = True, *, dim: Axis = None) -> Tensor:
-        """The distinct values in ascending order, optionally with the index of each element's value, and the counts."""
+        """The distinct values in ascending order, and optionally each element's index among them, and their counts."""
 
     @overload
     def unique(
@@ -1906,11 +1903,11 @@ class Methods(Viewing, Generic[Tensor]):
         return_counts: builtins.bool = False,
         dim: Axis = None,
     ) -> Any:
-        """The distinct values in ascending order, optionally with the index of each element's value, and the counts."""
+        """The distinct values in ascending order, and optionally each element's index among them, and their counts."""
 
     @overload
     def unique_consecutive(self, *, dim: builtins.int | None = None) -> Tensor:
-        """The values without consecutive repeats and, on request, each element's position among them, and the
+        """The values without consecutive repeats. Optionally returns each element's index among them, and the
         counts."""
 
     @overload
@@ -1920,12 +1917,12 @@ class Methods(Viewing, Generic[Tensor]):
         return_counts: builtins.bool = False,
         dim: builtins.int | None = None,
     ) -> Any:
-        """The values without consecutive repeats and, on request, each element's position among them, and the
+        """The values without consecutive repeats. Optionally returns each element's index among them, and the
         counts."""
 
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """At most ``chunks`` pieces of equal length (the last may be shorter). An empty axis yields ``chunks`` empty
-        ones."""
+        """At most ``chunks`` pieces of equal length (the last may be shorter). An empty axis gives ``chunks`` empty
+        pieces."""
 
     def unsafe_split(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
@@ -1944,7 +1941,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: The tensor with a new axis of length 1 at ``dim``."""
 
     def untyped_storage(self) -> UntypedStorage:
-        """The tensor's memory, as bytes."""
+        """The tensor's memory as bytes."""
 
     def var(
         self,
@@ -1954,17 +1951,17 @@ class Methods(Viewing, Generic[Tensor]):
         *,
         correction: Any = None,
     ) -> Tensor:
-        """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
+        """The variance over ``dim``, with divisor n - correction (by default n - 1)."""
 
     def vdot(self, other: Tensor) -> Tensor:
         """Σ conj(aᵢ) bᵢ of two vectors."""
 
     def view(self, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-        """``reshape`` without copying. With a dtype, the same bytes read as that dtype, without a gradient. Raises
-        RuntimeError if the memory order does not allow it; use ``reshape`` then."""
+        """Like ``reshape``, but never copies. With a dtype, reinterprets the bytes as that dtype, without a
+        gradient. Raises RuntimeError if the memory order does not allow a view; use ``reshape`` in that case."""
 
     def view_as(self, other: Tensor) -> Tensor:
-        """``view`` to a tensor's shape."""
+        """View in another tensor's shape."""
 
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """``tensor_split`` along axis 0."""

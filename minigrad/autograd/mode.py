@@ -1,4 +1,4 @@
-"""Whether ops are recorded: ``no_grad``, ``enable_grad``, ``set_grad_enabled``, ``inference_mode``, per thread."""
+"""Per-thread gradient modes: ``no_grad``, ``enable_grad``, ``set_grad_enabled`` and ``inference_mode``."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class _State(local):
 state = _State()
 
 
-# Thread state that results depend on. A checkpoint calls each of these functions when it begins, and gets a function
-# that creates the context for each of its runs.
+# Functions that capture thread state on which results depend. A checkpoint calls each of them when it begins, and gets
+# a function that creates the context for each of its runs.
 carried: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []
 
 
@@ -167,7 +167,7 @@ class inference_mode(no_grad):
     """Disable gradient recording, like ``no_grad``: ``with inference_mode():`` or ``@inference_mode()``.
 
     Args:
-        mode: False enables recording instead, like ``enable_grad``.
+        mode: if False, enable recording instead, like ``enable_grad``.
 
     In PyTorch, tensors created in this mode can never join a graph. Here they can, as under ``no_grad``.
 

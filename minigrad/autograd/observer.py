@@ -1,6 +1,6 @@
 """Observers, which are notified of each op, each gradient, each node of the backward pass, and spans around them.
 
-Anomaly mode, checkpointing, the profiler and the graph pictures use observers. An observer belongs to the thread that
+Anomaly mode, checkpointing, the profiler and graph drawings use observers. An observer belongs to the thread that
 registered it. Without observers, the cost per op is one check of an empty tuple.
 """
 
@@ -26,7 +26,7 @@ class Observer:
     engine, so copy any that you keep. An exception in a method ends the op or the backward pass.
 
     Attributes:
-        packs: whether it stores nodes' saved tensors elsewhere. It then gets a copy of a tensor about to change.
+        packs: whether it stores nodes' saved tensors elsewhere. If so, it gets a copy of any tensor about to change.
         lasts: whether it stays attached (or detached) when another observer's context ends.
     """
 
@@ -36,9 +36,9 @@ class Observer:
         """An op is about to run, on Tensors or (within a gradient rule) on arrays."""
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> Any:
-        """An op has run. The tape recorded ``node``, or None if no gradient will be needed. If this method does not
-        return None, the program gets the returned value instead of the result, which other observers still see. (For
-        bare arrays and in-place changes, the return value is ignored.)"""
+        """An op has run. ``node`` is the recorded node, or None if no gradient will be needed. If this method returns a
+        value other than None, the program gets that value; other observers still see the result. (For bare arrays and
+        in-place changes, the return value is ignored.)"""
 
     def changing(self, tensor: Any) -> None:
         """A program is about to change a tensor in place."""
@@ -80,7 +80,7 @@ def observed(*observers: Observer, exclusive: bool = False) -> Iterator[None]:
 
 
 def register(observers: tuple[Observer, ...]) -> None:
-    """Set this thread's observers. If they equal the observers of every thread, follow later changes to those."""
+    """Set this thread's observers. If they equal those of all threads, later changes to the latter apply too."""
     if observers == Watch.observers:
         vars(watch).pop("observers", None)
     else:
@@ -88,8 +88,8 @@ def register(observers: tuple[Observer, ...]) -> None:
 
 
 def restore(before: tuple[Observer, ...], everywhere: tuple[Observer, ...], exclusive: bool = False) -> None:
-    """Restore this thread's observers to ``before``, saved when ``everywhere`` observed every thread, but without any
-    detached and with any attached since then. ``exclusive``: the observers in ``before`` were suspended meanwhile."""
+    """Restore this thread's observers to ``before``, minus any detached and plus any attached since ``everywhere`` were
+    the observers of all threads. ``exclusive``: the observers in ``before`` were suspended meanwhile."""
     now = watch.observers
     lasting = tuple(o for o in now if o.lasts and o not in before)
     before = (*(o for o in before if exclusive or not o.lasts or o in now), *lasting)
@@ -98,7 +98,7 @@ def restore(before: tuple[Observer, ...], everywhere: tuple[Observer, ...], excl
 
 
 def attach(observer: Observer, everywhere: bool = False) -> None:
-    """Let an observer watch this thread, or every thread, until ``detach``."""
+    """Let an observer watch this thread, or every thread, until ``detach`` is called."""
     here = (*watch.observers, observer)
     if everywhere:
         Watch.observers = (*Watch.observers, observer)  # for threads without registered observers

@@ -1,6 +1,6 @@
-"""Op arguments that need no gradient, kept by weak references for pictures and explanations.
+"""Op arguments that need no gradient, kept by weak references for graph drawings and explanations.
 
-The tape saves only the values that gradient rules need. A picture needs more, such as the constant added to a tensor or
+The tape saves only the values that gradient rules need. A drawing needs more, such as the constant added to a tensor or
 the target of a loss. Each in-place change is stamped with the current node number, which shows whether a tensor still
 has the value that a node read.
 """
@@ -25,7 +25,7 @@ _PLAIN = {int, float, bool, complex, str, slice, NoneType, EllipsisType, type(np
 
 
 class WeakValue(ref):  # type: ignore[type-arg]
-    """A weak reference to a tensor or an array, with its shape, dtype and, if known, the expression that made it."""
+    """A weak reference to a tensor or an array, with its shape, dtype and, if known, the expression that created it."""
 
     __slots__ = ("dtype", "origin", "shape")
 
@@ -61,7 +61,7 @@ def noted(args: Sequence[Any], places: Iterable[int]) -> list[Any]:
 
 
 def there(value: Any) -> Any:
-    """The object of a WeakValue, or None if it has been freed. Any other argument is returned unchanged."""
+    """The object behind a WeakValue, or None if it has been freed. Any other argument is returned unchanged."""
     alive = value() if value.__class__ is WeakValue else None
     return value if alive is None else alive
 

@@ -1,4 +1,4 @@
-"""The tape: ``Variable`` is an array that remembers how it was made, and ``Node`` is that record.
+"""The tape: a ``Variable`` is an array that remembers how it was computed; a ``Node`` records the computation.
 
 ``apply`` runs an op on Variables and, if a gradient will be needed, records a Node with the values saved for the op's
 rules. ``walk.py`` implements the backward pass over the nodes. Other files build on the tape: ``calls.py`` (promotion
@@ -23,7 +23,7 @@ RETAINED = -1  # the number of retain_grad's hook (hooks from register_hook have
 
 
 class Variable(Traced):
-    """An array, whether it needs a gradient, and the node that made it. ``Tensor`` adds operators.
+    """An array, whether it needs a gradient, and the node that created it. ``Tensor`` adds operators.
 
     Attributes:
         array: the NumPy or CuPy array.
@@ -39,7 +39,7 @@ class Variable(Traced):
     _hooks: dict[int, Callable[..., Any]] | None = None
     _after: dict[int, Callable[..., Any]] | None = None  # hooks that run after an addition to .grad
     _around: Any = None  # hooks on a leaf's AccumulateGrad (hooks.py)
-    _origin: Place | None = None  # the expression that made it, if known
+    _origin: Place | None = None  # the expression that created it, if known
 
     def __hash__(self) -> int:
         return id(self)
@@ -57,7 +57,7 @@ class Variable(Traced):
         return self._node, self._slot
 
     def add_gradient(self, gradient: Any, ours: bool) -> None:
-        """Add to ``.grad``. Unless the array is ``ours``, other code may refer to it, so it is copied first."""
+        """Add to ``.grad``. The array is copied first unless it is ``ours``, as other code may refer to it."""
         if self._grad is None:
             self._grad = wrap(gradient if ours else gradient.copy())
         else:
@@ -71,12 +71,12 @@ class Node:
     Attributes:
         op: the op.
         plan: the inputs that need a gradient, and their rules.
-        edges: for each of these inputs (its node, or the leaf itself; slot; shape; dtype).
-        others: the arguments that need no gradient, by position, as far as they are kept (origin.py).
+        edges: for each of these inputs, a tuple (its node, or the leaf itself; slot; shape; dtype).
+        others: the arguments that need no gradient, by position, if they are kept (origin.py).
         saved: the saved arguments, None once they are freed, or Lost until they are recomputed.
         versions: for each saved tensor, its version counter and the count when it was saved.
         out: the result, or all results, if a rule needs them. Their versions are then at the end of ``versions``.
-        kernel: the kernel that computed the result and will compute the gradients, or None if the rules do.
+        kernel: the kernel that computed the result and will compute the gradients, or None if the op's rules do.
         residual: the values that the kernel saved for the backward pass.
         shapes: the shapes of the variadic inputs.
         results: for an op with several results, the shape, dtype and namespace of each.

@@ -1,9 +1,9 @@
 """Tracebacks, warnings and messages that point at the user's line.
 
-Mistakes are detected deep inside the library, but their cause is the user's line. Where an error leaves the library,
+Mistakes are detected deep inside the library, but their cause is in the user's code. Where an error leaves the library,
 ``shorten`` removes the library's frames from its traceback. The frames of the user's own functions that the library
-called (``forward``, hooks) stay. Such a border is a function decorated with ``@border`` or, where an extra call would
-take too long, a function with these lines, which cost nothing unless an error occurs:
+called (``forward``, hooks) stay. A function at this border is decorated with ``@border`` or, where an extra call would
+take too long, has these lines, which cost nothing unless an error occurs:
 
     try:
         return apply(op, args)
@@ -52,9 +52,9 @@ def get_traceback_filtering() -> bool:
 
 
 def shorten(error: BaseException, module: Any = None) -> None:
-    """Remove the library's frames from the traceback of an error and of its chained errors. An error that began and
-    ended within the library, such as a NumPy error about an op's operands, is dropped from the chain. A note gives the
-    path, within ``module``, of the submodule that failed."""
+    """Remove the library's frames from the traceback of an error and of its chained errors. An error that was raised
+    and handled within the library, such as a NumPy error about an op's operands, is dropped from the chain. A note
+    gives the path, within ``module``, of the submodule that failed."""
     if _filtering:
         _shorten(error, {})
     inner = vars(error).setdefault("_module", module) if module is not None else None
@@ -138,7 +138,7 @@ def border_functions(names: dict[str, Any], place: str = "") -> None:
 
 
 def border_methods(cls: type, *names: str) -> None:
-    """Turn methods defined by a library class itself into borders. A user's class stays unchanged."""
+    """Turn methods that a library class itself defines into borders. A user's class stays unchanged."""
     for name in names if is_ours(cls) else ():
         method: Any = vars(cls).get(name)
         if _may_be_border(method):
@@ -154,7 +154,7 @@ def _may_be_border(function: Any) -> bool:
 
 def no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> str:
     """A better error message if an argument is annotated as Tensor but is not a tensor, else "". (Checking argument
-    types in every call would take time.)"""
+    types in every call would be slow.)"""
     refused = isinstance(error, TypeError) and error.__context__ is not None  # raised by NumPy or Python
     if not (refused or isinstance(error, AttributeError)) or hasattr(function, "asks"):
         return ""
@@ -210,7 +210,7 @@ def is_ours(kind: Any) -> bool:
 
 
 def met(*values: Any, error: Exception | None = None) -> bool:
-    """Whether a call should be repeated because it met the first class with a ``__torch_function__``."""
+    """Whether a call should be repeated because it encountered the first class with a ``__torch_function__``."""
     flat = [v for value in values for v in (value if isinstance(value, (list, tuple)) else (value,))]
     return any(answers(type(v)) and not is_ours(type(v)) for v in flat) and layer().met(flat, error)
 
@@ -234,7 +234,7 @@ def user_frames() -> Iterator[FrameType]:
 
 
 def user_frame(depth: int = 0) -> FrameType:
-    """The innermost of ``user_frames``, or this frame. The innermost ``depth`` calls are known to be the library's."""
+    """The innermost user frame, or this frame if there is none. The innermost ``depth`` calls must be the library's."""
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None and _is_between(frame.f_globals.get("__name__", "")):
         frame = frame.f_back
@@ -242,7 +242,7 @@ def user_frame(depth: int = 0) -> FrameType:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning that names the user's line, however deep in the library its cause; by default once per line."""
+    """Issue a warning at the user's line, however deep in the library the cause is; by default, once per line."""
     frame = user_frame()
     names = frame.f_globals
     registry = names.setdefault("__warningregistry__", {})
@@ -250,11 +250,11 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn_explicit(message, category, *place, registry=registry)
 
 
-# Locations in the user's program, for messages and pictures -------------------------------------------------
+# Locations in the user's program, for messages and drawings -------------------------------------------------
 
 
 def caller(depth: int = 0) -> Place:
-    """Where the program called into the library. The innermost ``depth`` calls are known to be the library's."""
+    """Where the program called into the library. The innermost ``depth`` calls must be the library's."""
     frame = user_frame(depth + 1)
     return frame.f_code, frame.f_lasti
 
@@ -273,7 +273,7 @@ def spelled(place: str | Place) -> str:
 
 
 def at(file: str, line: int | str) -> str:
-    """A line of a file, or of a cell that ``cell`` names."""
+    """A line of a file, or of a notebook cell named by ``cell``."""
     return f"{file}, line {line}" if re.fullmatch(r"cell \d+", file) else f"{file}:{line}"
 
 

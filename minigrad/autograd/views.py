@@ -34,7 +34,7 @@ class Viewing(Variable):
         return base
 
     def _source(self) -> tuple[Node | None, int]:
-        """As in Variable, but if a view's memory has changed, record a new node from the base, which has the change."""
+        """As in Variable, but if a view's memory has changed, first record a new node from the base."""
         if self._parent is not None and self._seen != self._changes[0]:
             self._seen, base = self._changes[0], self._viewed()
             if base is not None and base._wanted():
@@ -59,7 +59,7 @@ def move_retained(before: Node | None, slot: int, target: Variable) -> None:
 
 
 def note_view(op: Op, args: tuple[Any, ...], result: Any, slot: int = 0) -> None:
-    """Make results that share memory with their input views of it, with its version counter and history."""
+    """Turn results that share memory with their input into views of it, with its version counter and history."""
     if result.__class__ is tuple:
         for slot, r in enumerate(result):
             note_view(op, args, r, slot)

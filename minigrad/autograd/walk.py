@@ -36,17 +36,17 @@ def backward(
     """Add the gradient of ``tensors`` (their sum, weighted by ``grad_tensors``) to the ``.grad`` of every leaf.
 
     Args:
-        grad_tensors: the gradient at each tensor, in its shape. None means 1 and requires a one-element tensor.
+        grad_tensors: the gradient at each tensor, with its shape. None means 1 and requires a one-element tensor.
         retain_graph: keep the graph's saved values for another backward pass. Defaults to ``create_graph``.
         create_graph: record the computation of the gradients, so that they can be differentiated.
         inputs: only add to the ``.grad`` of these tensors.
 
-    Raises RuntimeError if there is nothing to differentiate, a tensor of several elements has no gradient, the graph
-    was freed, or a saved value was changed in place. In these cases, no ``.grad`` is changed.
+    Raises RuntimeError if there is nothing to differentiate, no gradient is passed for a tensor with several elements,
+    the graph was freed, or a saved value was changed in place. In these cases, no ``.grad`` is changed.
     """
     roots, targets = listed(tensors), None if inputs is None else listed(inputs)
     if targets == ():
-        raise RuntimeError("inputs argument to backward() cannot be empty: leave it out to reach all leaves")
+        raise RuntimeError("inputs argument to backward() cannot be empty: omit it to reach all leaves")
     keep = create_graph if retain_graph is None else retain_graph
     with span("backward", "walk", roots):
         walk = Walk(roots, starts(roots, grad_tensors), targets, create_graph).run(keep)
@@ -82,7 +82,7 @@ def starts(roots: tuple[Variable, ...], gradients: Any) -> list[Any]:
 
 
 def _start(i: int, root: Any, gradient: Any) -> Variable:
-    """The gradient at root number ``i``, in its dtype."""
+    """The gradient at the i-th root, in the root's dtype."""
     array = root.array
     if array is None and gradient is not None:  # an edge: its node does not know its result
         return gradient
@@ -103,7 +103,7 @@ class Walk:
         create: record the computation of the gradients.
 
     Attributes:
-        leaves: by id, each leaf with its gradient so far: {0: gradient and whether that array belongs to the walk}.
+        leaves: by id, each leaf and its gradient so far, {0: [gradient, whether the walk owns that array]}.
         gradients: the targets' gradients, in the same order, or None for targets without one.
     """
 
@@ -111,7 +111,7 @@ class Walk:
         self, roots: tuple[Variable, ...], starts: list[Any], targets: Targets | None = None, create: bool = False
     ) -> None:
         self.roots, self.targets, self.create = roots, targets or (), create
-        from heapq import heappop, heappush  # imported here, as it takes a fiftieth of minigrad's import time
+        from heapq import heappop, heappush  # imported here, as it accounts for 2 % of minigrad's import time
 
         self.pop, self.push = heappop, heappush
         self.heap: list[int] = []  # the negated numbers of the nodes in ``pending``, so that the youngest is first
@@ -181,7 +181,7 @@ class Walk:
             finally:
                 state.grad, state.walk = before
         finally:
-            state.grad, state.walk = before  # twice, as Ctrl-C may come before any line
+            state.grad, state.walk = before  # twice, because Ctrl-C may interrupt before any line
 
     def finish(self) -> None:
         """Call the functions that were queued for the end of the pass."""
@@ -246,7 +246,7 @@ def _show(target: Any, hooks: Any, sums: dict[int, Sum]) -> None:
 
 
 def paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
-    """The nodes whose results are targets, and the nodes and leaves on a path to one (with whether it continues)."""
+    """The nodes whose results are targets, and for each node or leaf on a path to one, whether the path continues."""
     wanted_of: dict[Node, list[tuple[int, int]]] = {}
     useful: dict[Any, bool] = {}
     for position, target in enumerate(targets):
@@ -306,7 +306,7 @@ def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[
 
 
 def _run_kernel(node: Node, g: Any, saved: list[Any]) -> list[Any]:
-    """Like ``_run_rules``, with the kernel that computed the result. It gets None for arguments that no rule names."""
+    """Like ``_run_rules``, but with the kernel that computed the result. Arguments that no rule names are None."""
     args: list[Any] = [None] * len(node.plan.needs)
     for i, a in zip(node.plan.keep, saved, strict=True):
         args[i] = bare(a)

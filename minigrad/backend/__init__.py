@@ -1,5 +1,5 @@
 """The only package that distinguishes NumPy from CuPy: arrays, random numbers, kernels. Other code calls ``xp(array)``
-for the array's namespace (``numpy`` or ``cupy``, which share names and meanings), and ``of(array)`` for everything
+for the array's namespace (``numpy`` or ``cupy``, which share an interface), and ``of(array)`` for everything
 else, an object with the attributes of ``Backend`` (registry.py)."""
 
 from . import cpu

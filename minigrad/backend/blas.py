@@ -1,6 +1,6 @@
 """Controls the number of threads in NumPy's BLAS. It must be one while our own threads run, since OpenBLAS threads spin
 for a while after a product and take cores from ours. NumPy's wheels ship OpenBLAS, whose functions are looked up in the
-libraries that NumPy has loaded. With another BLAS, nothing is changed."""
+libraries that NumPy has loaded. With another BLAS, nothing changes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def calls() -> Calls | tuple[()]:
 
 @cache
 def sgemm() -> int:
-    """The address of OpenBLAS's cblas_sgemm with 64-bit integers, which compiled loops call, or 0 if not found."""
+    """The address of OpenBLAS's cblas_sgemm with 64-bit integers, which compiled loops call, or 0 if it is missing."""
     matches = _functions([["scipy_cblas_sgemm64_"], ["cblas_sgemm64_"]])
     return (ctypes.cast(matches[0], ctypes.c_void_p).value or 0) if matches else 0
 

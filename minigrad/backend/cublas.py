@@ -1,4 +1,4 @@
-"""Batched matrix products by cuBLAS, and whether float32 may be multiplied in TF32. CuPy 14.2 copies transposed
+"""Batched matrix products by cuBLAS, and the TF32 setting for float32 products. CuPy 14.2 copies transposed
 operands of a batch, multiplies float16 in float32, fails for bfloat16, and sums the product of a 16-bit row and column
 in 16 bits. Here, cuBLAS reads operands by their strides and sums 16-bit products in float32. Other products of two
 matrices use CuPy, which takes 4 µs less on the host."""
@@ -49,7 +49,7 @@ def matmul(a: Array, b: Array) -> Array:
     lead = lead if lead == other else np.broadcast_shapes(lead, other)
     rows, inner, columns = a.shape[-2], a.shape[-1], b.shape[-1]
     if inner != b.shape[-2]:
-        raise ValueError(f"the inner lengths of {a.shape} and {b.shape} differ")
+        raise ValueError(f"the inner dimensions of {a.shape} and {b.shape} differ")
     out = xp(a).empty((*lead, rows, columns), a.dtype)
     if not out.size or not inner:
         out.fill(0)

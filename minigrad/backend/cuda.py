@@ -36,7 +36,7 @@ class CupyBackend:
         return self._devices[number]
 
     def on(self, device: Device) -> Any:
-        """CuPy's device for a Device, to use in ``with``. "cuda" is the current GPU. Raises RuntimeError if missing."""
+        """CuPy's device for a Device, for ``with``. "cuda" is the current GPU. Raises RuntimeError if it is missing."""
         if device.index is not None and device.index >= len(self._devices):
             raise RuntimeError(f"there is no {device}: this machine has {len(self._devices)} GPU(s)")
         return self.xp.cuda.Device(device.index)
@@ -72,7 +72,7 @@ class CupyBackend:
         return self._kernels[name]
 
     def erf(self, x: Array) -> Array:
-        """The error function, elementwise. It is the only function used that CuPy has and NumPy lacks."""
+        """The error function, elementwise. minigrad uses no other function that CuPy has and NumPy lacks."""
         return importlib.import_module("cupyx.scipy.special").erf(x)
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> random.Draw:

@@ -7,7 +7,7 @@ from _thread import _local as local
 from typing import Any
 
 _TYPES: set[str] = {"cpu", "cuda", "meta"}
-# PyTorch's other types, with which programs may compare devices, but where they cannot create tensors
+# PyTorch's other types, which programs may name and compare, but on which they cannot create tensors
 _ELSEWHERE = "fpga hip hpu ipu lazy maia mkldnn mps mtia opencl opengl privateuseone ve vulkan xla xpu"
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 

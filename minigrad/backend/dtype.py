@@ -22,7 +22,7 @@ _library = "minigrad"  # the library's name in the repr of dtypes and similar ob
 
 
 def shown(name: str) -> str:
-    """A name prefixed with the library for ``repr``: "minigrad.float32", or "torch.float32" in a PyTorch program."""
+    """A name with the library's prefix for ``repr``: "minigrad.float32", or "torch.float32" in a PyTorch program."""
     return f"{_library}.{name}"
 
 
@@ -94,7 +94,7 @@ class ExtraDType(DType):
     @property
     def is_available(self) -> bool:
         """Whether the package is installed."""
-        from importlib.util import find_spec  # imported here, as few programs ask
+        from importlib.util import find_spec  # imported here, as few programs need it
 
         return find_spec("ml_dtypes") is not None
 
@@ -202,7 +202,7 @@ def of_number(number: Any) -> DType:
 
 
 def can_cast(from_: Any, to: Any) -> bool:
-    """Whether PyTorch's promotion may convert one dtype to another, which is never in a lower category."""
+    """Whether PyTorch's promotion may convert one dtype to another. It never converts to a lower category."""
     return as_dtype(from_).rank <= as_dtype(to).rank
 
 

@@ -23,14 +23,14 @@ def library(name: str, needed: str, *packages: str) -> Any:
 
 
 def how_to_install(*packages: str) -> str:
-    """A command that installs optional packages for the running Python, to be put after a colon.
+    """A command that installs optional packages for the running Python, to follow a colon in a message.
 
     It names the packages themselves, which also works for a wheel or a checkout on PYTHONPATH.
 
     >>> how_to_install("mido")  # doctest: +SKIP
     'pip install mido'
     """
-    import shutil  # imported here, as below, as all programs import this file, but few need these
+    import shutil  # not at the top (also below), as few programs that import this file need it
 
     if "ipykernel" in sys.modules:
         pip = "%pip install"
@@ -52,7 +52,7 @@ def quoted(word: str) -> str:
 
 
 def is_on_path(program: str) -> bool:
-    """Whether typing the program's name in a shell runs the copy of the current Python."""
+    """Whether typing the program's name in a shell runs the copy that belongs to the current Python."""
     import shutil
 
     path = shutil.which(program)

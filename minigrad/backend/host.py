@@ -12,8 +12,8 @@ from .registry import is_array, of
 
 
 def host(value: Any) -> NDArray[Any]:
-    """Convert a tensor (including PyTorch's), an array on any device, or nested lists to a NumPy array, with bfloat16
-    as float32. The result is a copy only if necessary."""
+    """Convert a tensor (including PyTorch's), an array on any device, or nested lists to a NumPy array, and
+    bfloat16 to float32. The result is a copy only if necessary."""
     array = getattr(value, "array", value)
     if is_array(array):
         return np.asarray(dt.widened(of(array).to_numpy(array)))

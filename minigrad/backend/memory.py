@@ -1,6 +1,6 @@
 """Keeps freed memory in the process. Linux's C library returns large blocks to the system immediately, so each training
-step causes page faults for the same memory again. ``keep_freed`` makes it keep some memory: blocks of any size are in
-the heap, and up to KEEP_BYTES stay free at its end."""
+step causes page faults for the same memory again. ``keep_freed`` makes it keep some memory: it puts blocks of any size
+on the heap, and keeps up to KEEP_BYTES free at the heap's end."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class MetaArray(NDArrayOperatorsMixin):
         if not any(isinstance(part, (MetaArray, np.ndarray, list)) for part in parts):
             return _view(self._like[(*parts, ...) if Ellipsis not in parts else parts], self)
         if any(getattr(part, "dtype", None) == np.bool_ for part in parts):
-            raise NotImplementedError("how many elements a mask selects is unknown on the 'meta' device: no data!")
+            raise NotImplementedError("the number of elements that a mask selects is unknown on 'meta': no data!")
         return _call(np.ndarray.__getitem__, False, (self, parts), {})
 
     def __setitem__(self, index: Any, value: Any) -> None:

@@ -10,7 +10,7 @@ CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}  # by the number of axes
 
 def memory_order(array: Any) -> list[int]:
     """The axes from the outermost in memory to the innermost, as PyTorch sorts them: an axis with stride 0 stays in
-    place, and of two axes with equal strides, the longer axis is outside."""
+    place, and of two axes with equal strides, the longer one is the outer one."""
     shape, strides = array.shape, array.strides
     order: list[int] = []
     for axis in reversed(range(len(shape))):  # the innermost first

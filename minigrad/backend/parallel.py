@@ -60,8 +60,8 @@ def _cpus() -> list[int]:
 
 class _ThreadPool:
     """Threads that run blocks of compiled loops without Python (``compiled/thread_pool.py``), alongside the calling
-    thread. Each is bound to a CPU other than the caller's, if possible. ``user`` is the call that uses the pool, which
-    is the first to enter itself here, and ``threads`` are the threads that the system could start."""
+    thread. Each is bound to a CPU other than the caller's, if possible. ``user`` is the call that uses the pool: the
+    first one to add itself. ``threads`` are the threads that the system could start."""
 
     def __init__(self, library: store.Library, count: int) -> None:
         import threading  # imported here, as only compiled loops need threads

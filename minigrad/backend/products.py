@@ -105,7 +105,7 @@ def _shared_rows(a: Array, b: Array, bias: Array | None) -> Array:
 
 def _grain(length: int, multiplications: int) -> int:
     """The number of rows (or columns) in a part: a multiple of 16, as BLAS processes 16 at a time. There are two parts
-    per thread, as one may be delayed, but at least ``LEAST`` rows, as BLAS packs the other operand for each part."""
+    per thread, as one may be delayed, but each has at least ``LEAST`` rows, as BLAS packs the other operand for it."""
     threads = get_num_threads()
     parts = 2 * threads if length >= 2 * threads * LEAST else threads
     parts = max(1, min(parts, length * multiplications // PART))
@@ -130,7 +130,7 @@ def _shared_batch(a: Array, b: Array) -> Array:
 def linear_gradients(
     needs: Sequence[bool], g: Array, x: Array, weight: Array
 ) -> tuple[Array | None, Array | None, Array | None]:
-    """The gradients of x Wᵀ + b from that of its rows, g: g W, gᵀ x and the sums of g's columns, each if it is needed.
+    """The gradients of x Wᵀ + b for x, W and b: g W, gᵀ x and the column sums of g, or None if they are not needed.
     A single compiled loop is faster, as threads wait for each other only once."""
     arrays, (rows, outer), inner = (g, x, weight), g.shape, x.shape[1]
     if not (needs[0] and needs[1] and g.size * inner >= LARGE and all(map(_is_float32, arrays)) and _has_loops()):
@@ -162,7 +162,7 @@ def _are_few_rows(a: Array, b: Array) -> bool:
 
 
 _FEW_ELEMENTS = 1024  # up to this size, NumPy's sums are as fast
-_ADDED = 4096  # rows that are added one by one, which loses digits
+_ADDED = 4096  # rows that are added one by one (more would lose digits)
 
 
 def column_sums(x: Array) -> Array:

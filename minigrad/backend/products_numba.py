@@ -45,7 +45,7 @@ def part_of_product(
 
 @inline
 def add_rows(g: Rows, first: int, stop: int, sums: Rows) -> None:
-    """The sums of columns [first, stop) in sums[0]. ROWS rows at a time are summed in sums[1], which rounds less."""
+    """The sums of columns [first, stop) in sums[0]. ROWS rows at a time are summed in sums[1], to reduce rounding."""
     total, some, count = sums[0, first:stop], sums[1, first:stop], g.shape[0]
     total[:] = F(0.0)
     for start in range(0, count, ROWS):

@@ -48,7 +48,7 @@ def drawn(seed: int, count: int, xp: Any = np) -> Any:
 
 class _Streams:
     """Both streams of one seed. A new seed or state is a new object, so no thread sees half of a change. A stream is
-    created on its first draw, as numpy.random would add a tenth to ``import minigrad``. If several threads draw first
+    created on its first draw, as numpy.random would add 10% to ``import minigrad``. If several threads draw first
     at the same time, each may create a stream, but ``setdefault`` gives all of them the same one."""
 
     def __init__(self, seed: int) -> None:
@@ -141,7 +141,7 @@ class Generator:
         return self._streams.draws.integers(0, _WORD, count, np.uint32)
 
     def words64(self, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
-        """``count`` 64-bit words, (count,) uint64, each made of two raw words, the high one first."""
+        """``count`` 64-bit words, (count,) uint64, each composed of two raw words, the high one first."""
         return self._streams.draws.integers(0, 1 << 64, count, np.uint64)
 
     def uniform(self, shape: tuple[int, ...], dtype: Any = np.float32) -> FloatArray:
@@ -186,7 +186,7 @@ class Generator:
     def integers(self, low: int, high: int, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Integers in [low, high)."""
         if high <= low:
-            raise ValueError(f"random integers need low < high, not low={low}, high={high}")
+            raise ValueError(f"random integers need low < high, but low is {low} and high is {high}")
         count, span = int(np.prod(shape, dtype=np.int64)), high - low
         raw = self.words64(count) if span >= _WIDE_SPAN else self.words(count)
         offsets = raw % np.uint64(span) if span < 1 << 64 else raw
@@ -232,7 +232,7 @@ class Generator:
 
 class Draw:
     """A dropout mask that is not drawn yet. GPU kernels call ``is_kept`` (common.cuh) for each element, without a mask
-    in memory. Other code uses the array. An element is kept if its 16 bits, from ``seed``, reach ``bound``. ``xp`` and
+    in memory. Other code uses the array. An element is kept if its 16 bits, a hash, are at least ``bound``. ``xp`` and
     ``on`` are the mask's library and device."""
 
     def __init__(self, shape: tuple[int, ...], bound: int, seed: int, xp: Any, on: Any) -> None:

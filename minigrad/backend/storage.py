@@ -13,7 +13,7 @@ from .registry import address
 
 
 class UntypedStorage:
-    """The memory behind a tensor and its views, as bytes. A slice is a storage in the same memory.
+    """The memory behind a tensor and its views, as bytes. A slice shares its storage's memory.
 
     Args:
         data: the number of (uninitialized) bytes, or their values.
@@ -35,8 +35,8 @@ class UntypedStorage:
 
     @classmethod
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """The first bytes of a file, memory-mapped instead of read. If ``shared``, the file is extended to fit and
-        receives changes; if not, they stay in memory. Raises RuntimeError for a short file, a pipe or a
+        """The first bytes of a file, memory-mapped instead of read. If ``shared``, the file is extended to fit, and
+        changes are written to it; otherwise, they stay in memory. Raises RuntimeError for a short file, a pipe or a
         device, and OSError if it cannot be opened."""
         import mmap  # imported here, as few programs map files themselves
 
@@ -142,7 +142,7 @@ class UntypedStorage:
     def resize_(self, nbytes: int) -> UntypedStorage:
         """Return the storage itself. Raises NotImplementedError for another length, as tensors keep their memory."""
         if nbytes != self.nbytes():
-            raise NotImplementedError("the memory of a tensor cannot be resized: make a new tensor")
+            raise NotImplementedError("the memory of a tensor cannot be resized: create a new tensor")
         return self
 
     def shown(self, dtype: dt.DType, offset: int, size: Any, stride: Any) -> Any:
@@ -181,7 +181,7 @@ class UntypedStorage:
 
 
 class TypedStorage:
-    """A storage viewed as elements of a dtype, like PyTorch's older class.
+    """A storage viewed as elements of a dtype, like PyTorch's legacy class.
 
     Args:
         wrap_storage: the bytes.

@@ -51,6 +51,6 @@ def _numbers(version: Any) -> list[int]:
 
 
 torch = __version__ = TorchVersion(f"2.13.0+minigrad.{project}")
-cuda = hip = None  # the CUDA version of PyTorch's build, which minigrad lacks, as CuPy brings its own
+cuda = hip = None  # the CUDA version of PyTorch's build: none here, as CuPy has its own
 debug = False
 git_version = "unknown"

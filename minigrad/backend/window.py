@@ -1,4 +1,4 @@
-"""The windows of convolutions and pooling, and the old elements from which resampling computes an axis."""
+"""The windows of convolutions and pooling, and the input elements from which resampling computes an axis."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Ints = tuple[int, ...]
 
 
 class Window(NamedTuple):
-    """The geometry of a kernel, by spatial axis: its size, the ``stride`` from one place to the next, the ``dilation``
-    from one element to the next, and the ``padding`` (before, after)."""
+    """The geometry of a kernel, by spatial axis: its size, the ``stride`` between positions, the ``dilation``
+    between elements, and the ``padding`` (before, after)."""
 
     kernel: Ints
     stride: Ints
@@ -29,7 +29,7 @@ class Window(NamedTuple):
         return tuple(d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
 
     def places(self, lengths: Ints) -> Ints:
-        """The number of kernel places, by axis."""
+        """The number of kernel positions, by axis."""
         axes = zip(self.padded(lengths), self.span(), self.stride, strict=True)
         return tuple((n - span) // s + 1 for n, span, s in axes)
 
@@ -45,8 +45,8 @@ class Window(NamedTuple):
 
 
 class Taps:
-    """The old elements whose weighted sum is each new element: their ``indices``, (taps, new) int64, with -1 for none;
-    their ``weights``, (taps, new) float64, or None if all are 1; and the ``length`` of the old axis."""
+    """The old elements whose weighted sum is each new element of an axis: their ``indices``, (taps, new) int64, -1 for
+    none; their ``weights``, (taps, new) float64, or None if all are 1; and the ``length`` of the old axis."""
 
     def __init__(self, indices: Any, weights: Any, length: int) -> None:
         self.indices = np.ascontiguousarray(indices, np.int64)

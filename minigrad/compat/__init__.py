@@ -1,8 +1,8 @@
-"""Entry points for PyTorch programs: ``as_torch`` and ``minigrad compat``, alternative names, no-ops, missing names.
+"""Entry points for PyTorch programs (``as_torch``, ``minigrad compat``), alternative names, no-ops and missing names.
 
 This is the package's top layer. ``extension.py`` looks here for names that the package lacks. ``names.py`` contains the
-table of names and paths that are alternative spellings or do nothing (``no_ops.py``). ``absent.py`` contains the table
-of missing names and their replacements.
+table of alternative names and paths, including those of no-ops (``no_ops.py``). ``absent.py`` contains the table of
+missing names and their replacements.
 """
 
 from .alias import as_torch

@@ -1,8 +1,8 @@
 """The PyTorch names that minigrad lacks, in one table with reasons.
 
 Programs import such names, annotate with them, pass them to ``isinstance`` and derive classes from them, without ever
-using them. So each name exists, including everything below it, and raises NotImplementedError when called. Each row
-contains a reason, which names a replacement, and the names without "torch."; "*" matches anything.
+calling them. So each name, and everything below it, exists and raises NotImplementedError when called. Each row
+contains a reason, which suggests a replacement, and names without "torch."; "*" matches anything.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ programs are not recorded; save the state dict with minigrad.save | export.Dim e
     export.decomp_utils export.export export.load export.save
 programs are not recorded; save the state dict, load it in PyTorch, and export from there | onnx.*
 programs are not recorded; use the public functions | _C.Block _C.Graph _C.Node _C.Value
-pad the sequences: nn.utils.rnn.pad_sequence | _nested_* jagged nested
+pad the sequences with nn.utils.rnn.pad_sequence | _nested_* jagged nested
 tensors share NumPy's memory; use x.numpy() or x.data_ptr() | *Storage StorageBase
 there are no CUDA graphs; call the function itself | cuda.CUDAGraph cuda.graph cuda.graph_pool_handle cuda.graphs
     cuda.make_graphed_callables
-there are no other streams; CuPy's current stream is used | cuda.ExternalStream cuda.Stream cuda.StreamContext
+streams cannot be chosen; CuPy's current stream is used | cuda.ExternalStream cuda.Stream cuda.StreamContext
     cuda.current_stream cuda.default_stream cuda.stream
 there is no TorchScript; functions and modules stay Python | ScriptFunction jit.ScriptFunction jit.annotations jit._*
 there is no TorchScript; load a state dict into the module's class | jit.load
@@ -58,15 +58,15 @@ each rank has all layers; use nn.parallel.DistributedDataParallel, or distribute
     distributed.pipelining
 there are no device meshes; create groups with distributed.new_group | distributed.DeviceMesh distributed.device_mesh
     distributed.init_device_mesh
-MPI connects the ranks, without a store; for objects use distributed.broadcast_object_list or similar |
+MPI connects the ranks without a store; send objects with distributed.broadcast_object_list or similar |
     distributed.*Store distributed.*rendezvous*
-a job ends with the first rank that fails; start it with python -m minigrad.run | distributed.elastic.*
+a job ends when the first rank fails; start it with python -m minigrad.run | distributed.elastic.*
     distributed.launcher
-all ranks have the same state; save it on one with minigrad.save, and load it on all | distributed.checkpoint
+all ranks have the same state; save it on one rank with minigrad.save, and load it on all | distributed.checkpoint
 ranks cannot call each other's functions; use distributed.send and recv, or all_gather_object | distributed.rpc.RRef
     distributed.rpc.init_rpc distributed.rpc.remote distributed.rpc.rpc_async distributed.rpc.rpc_sync
     distributed.rpc.shutdown
-use DistributedDataParallel.register_comm_hook with a hook from default_hooks, or your own | distributed.algorithms.*
+use DistributedDataParallel.register_comm_hook with your own hook or one from default_hooks | distributed.algorithms.*
 use distributed.optim.ZeroRedundancyOptimizer, or the optimiser itself | distributed.optim.*
 use distributed with the nccl backend | cuda.nccl
 use nn.parallel.DistributedDataParallel | distributed.Logger distributed.Reducer
@@ -80,7 +80,7 @@ use linalg.eigh | lobpcg
 use profile and record_function | profiler.itt
 use profile().export_chrome_trace | profiler.ExecutionTraceObserver
 use profiler.profile | autograd.profiler_legacy cuda.profiler utils.benchmark utils.bottleneck utils.flop_counter
-use profiler.profile, or on a GPU cupyx.profiler.time_range | autograd.profiler.emit_itt autograd.profiler.emit_nvtx
+use profiler.profile, or cupyx.profiler.time_range on a GPU | autograd.profiler.emit_itt autograd.profiler.emit_nvtx
     autograd.profiler.load_nvprof
 use save and load | package
 use utils.data.Dataset or IterableDataset | utils.data.*DataPipe utils.data.datapipes utils.data.graph_settings
@@ -112,7 +112,7 @@ def instead(path: str) -> str:
 
 
 class _Refusing:
-    """The base of placeholders, which raise an error when called. All their attributes are absent as well."""
+    """The base class of placeholders, which raise an error when called. Their attributes are placeholders as well."""
 
     _path: str
 

@@ -23,8 +23,8 @@ class ASMOutput(NamedTuple):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """ln p(target), with the rarer classes in clusters of smaller width (Grave et al. 2017). The head scores the first
-    ``cutoffs[0]`` classes and one cluster for each further range of classes. A cluster first projects its input down.
+    """ln p(target), with the rarer classes grouped into clusters (Grave et al. 2017). The head scores the first
+    ``cutoffs[0]`` classes and each cluster. Each cluster projects its input to a smaller width first.
 
     Args:
         in_features: D. n_classes: C, sorted from most to least frequent. head_bias: whether the head has a bias.
@@ -62,7 +62,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             self.tail.append(Sequential(down, Linear(width, high - low, bias=False, **kind)))
 
     def _clusters(self) -> list[tuple[int, int]]:
-        """Each cluster's first class, and the class after its last."""
+        """Each cluster's first class and the class after its last class."""
         return list(zip(self.cutoffs, self.cutoffs[1:], strict=False))
 
     def reset_parameters(self) -> None:
@@ -113,7 +113,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return shaping.cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most likely class: (N, D) -> (N) integers. Computes a cluster only for rows where it is most likely."""
+        """The most likely class: (N, D) -> (N) integers. Scores a cluster only for rows where it is the likeliest."""
         classes = self.head(input).argmax(1)
         rare = (classes >= self.shortlist_size).nonzero().squeeze(1)
         if rare.numel():

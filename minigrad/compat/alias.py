@@ -1,8 +1,8 @@
-"""Makes ``import torch`` return minigrad, for a whole program or for a ``with`` body and packages imported in it.
+"""Makes ``import torch`` return minigrad, for a whole program or for a ``with`` block and packages imported in it.
 
-Libraries import torch again long after their own import: in functions, in lazily loaded modules, in C. So packages
-first imported in the body of a ``with`` ("keepers"), and packages that they import later, keep minigrad. Each importer
-of torch finds the right module in ``sys.modules``.
+Libraries import torch again long after they are imported: in functions, in lazily loaded modules and in C code. So
+packages first imported in a ``with`` block ("keepers"), and packages that they import later, still get minigrad after
+the block. Each importer of torch gets the right module from ``sys.modules``.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Installed(DistributionFinder):
 
 
 _INSTALLED: Any = _Installed()
-_keepers: set[str] = set()  # the packages that keep minigrad after the end of a `with`
+_keepers: set[str] = set()  # the packages that still get minigrad after a `with` block
 _aside: Modules | None = None  # the program's torch while a keeper's torch replaces it
 _import = builtins.__import__
 
@@ -98,8 +98,8 @@ def _top(name: str) -> str:
 
 
 class _Restoring(AbstractContextManager[ModuleType]):
-    """A context that restores ``sys.modules`` and dtype names on exit. (An unfinished generator would only be closed at
-    the end of the process, when modules are gone.)"""
+    """A context that restores ``sys.modules`` and dtype names on exit. (An unfinished generator would only be closed
+    when the process exits, after its modules have been cleared.)"""
 
     def __init__(self, modules: Modules, name: str, ran_as_pytorch: bool) -> None:
         self.modules, self.name, self.ran_as_pytorch = modules, name, ran_as_pytorch
@@ -127,14 +127,14 @@ def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     """Make ``import torch``, and imports of its submodules, return minigrad from now on.
 
     ``as_torch()`` is permanent; ``with as_torch() as torch:`` restores ``sys.modules`` on exit. Packages first imported
-    in its body keep minigrad, as do packages that they import later. An installed PyTorch is not modified or imported.
-    With ``replace``, a previously imported PyTorch is set aside (modules that refer to it still use it). Meanwhile,
-    dtypes and sizes print as in PyTorch ("torch.float32"), and ``__version__`` is ``minigrad.version.torch``. Processes
-    started by ``multiprocessing`` get minigrad as well. In processes started by mpiexec, torchrun's environment
-    variables are set, as PyTorch programs read them.
+    in the block still get minigrad afterwards, as do packages that they import later. An installed PyTorch is not
+    imported or modified. With ``replace``, a previously imported PyTorch is set aside (modules that refer to it still
+    use it). While ``as_torch`` is active, dtypes and sizes print as in PyTorch ("torch.float32"), and ``__version__``
+    is ``minigrad.version.torch``. Processes started by ``multiprocessing`` get minigrad as well. In processes started
+    by mpiexec, torchrun's environment variables are set for programs that read them.
 
-    Meanwhile, and afterwards if packages keep minigrad, CPU dropout draws from PyTorch's stream unless
-    ``set_dropout_stream`` has chosen a stream. Raises RuntimeError if PyTorch is already imported and not replaced.
+    As long as any code gets minigrad, CPU dropout draws from PyTorch's stream unless ``set_dropout_stream`` has chosen
+    a stream. Raises RuntimeError if PyTorch is already imported and ``replace`` is False.
     """
     _give_torch_to(keeper=False)
     before = _now()
@@ -169,7 +169,7 @@ def _put(modules: Modules) -> None:
 
 
 # A spawned process starts without any of this. It reads preparation data from a pipe, then imports the program. The
-# data is a pickle, and so can call a function: here, ``as_torch`` is called before the program is imported.
+# data is a pickle, so unpickling it can call a function: here, ``as_torch``, before the program is imported.
 
 
 class _AsTorch:

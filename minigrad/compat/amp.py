@@ -1,6 +1,6 @@
 """``torch.amp.GradScaler``: scales losses so that small gradients do not underflow to 0 in float16.
 
-Gradients are divided by the scale and checked for Inf and NaN on their device. A step reads back a single number.
+Gradients are divided by the scale and checked for Inf and NaN on their device. A step reads only one number back.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class GradScaler:
     """Scales losses so that small gradients do not underflow to 0 in float16 (Micikevicius et al. 2018).
 
     Args:
-        device: the device type. For "cuda" without a GPU, the scaler warns and is disabled, as in PyTorch.
+        device: the device type. With "cuda" but no GPU, the scaler warns and is disabled, as in PyTorch.
         init_scale: the initial scale.
         growth_factor: the factor by which the scale grows after ``growth_interval`` updates without Inf or NaN.
         backoff_factor: the factor by which the scale shrinks after a step with Inf or NaN.
-        enabled: False for a scaler without any effect.
+        enabled: if False, the scaler has no effect.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class GradScaler:
     ) -> None:
         self._device = str(device)
         if enabled and self._device.startswith("cuda") and not is_available():
-            warnings.warn("GradScaler is disabled: it needs cuda, and there is no GPU", stacklevel=2)
+            warnings.warn("GradScaler is disabled: it needs CUDA, but there is no GPU", stacklevel=2)
             enabled = False
         self._enabled = enabled
         if enabled and growth_factor <= 1:
@@ -90,8 +90,8 @@ class GradScaler:
 
     def unscale_(self, optimizer: Any) -> None:
         """Divide an optimiser's gradients by the scale, in place (for example, to clip them). Raises AssertionError if
-        ``scale`` was never called, RuntimeError for a second call in an iteration or a call after ``step``, and
-        ValueError for float16 gradients, whose parameters need a float32 copy."""
+        ``scale`` was never called, RuntimeError if it is called twice in an iteration or after ``step``, and ValueError
+        for float16 gradients (their parameters must be in float32)."""
         if not self._enabled:
             return
         if id(optimizer) in self._stepped:
@@ -122,8 +122,8 @@ class GradScaler:
         return overflow
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call ``optimizer.step(...)`` unless a gradient is Inf or NaN. Raises RuntimeError for a second step without
-        ``update`` or for a closure, and AssertionError if no parameter has a gradient or ``scale`` was never called."""
+        """Call ``optimizer.step(...)`` unless a gradient is Inf or NaN. Raises RuntimeError on a second step without
+        ``update`` or with a closure, and AssertionError if there is no gradient or ``scale`` was never called."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -138,7 +138,7 @@ class GradScaler:
         return None if self._overflowed(id(optimizer)) else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Grow or shrink the scale after an iteration's steps, or set it. Raises AssertionError without steps."""
+        """Grow, shrink or set the scale after an iteration's steps. Raises AssertionError if there were no steps."""
         if not self._enabled:
             return
         if new_scale is not None:

@@ -1,7 +1,7 @@
 """Anomaly mode: every recorded op stores the program line that called it, and the first NaN or Inf raises an error.
 
 In the forward pass, the error names the first op whose result contains NaN although its inputs do not, or Inf although
-none of its inputs and arguments is infinite. In the backward pass, it names the first gradient rule with such a result.
+no input or argument is infinite. In the backward pass, it names the first gradient rule with such a result.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Anomalies(Observer):
                 name, at = node.op.param(i), node.plan.inputs.index(i) if node.op.backward is None else i
                 raise RuntimeError(
                     f"Function {shown(node).name()!r} returned {flaw.lower()} values in its {at}th output: the "
-                    f"gradient of {node.op.name} for {name} holds {flaw} (rule at "
+                    f"gradient of {node.op.name} with respect to {name} contains {flaw} (rule at "
                     f"{spelled(node.op.rule_place(name))}; the op was called at {spelled(node.place or '')})"
                 )
 
 
 def _flaw(array: dt.Array) -> str:
-    """ "NaN", "Inf", or "" for finite numbers."""
+    """ "NaN", "Inf", or "" if all numbers are finite."""
     if dt.kind_of(array) not in "fc" or bool(xp(array).isfinite(array).all()):
         return ""
     return "NaN" if bool((array != array).any()) else "Inf"
@@ -65,8 +65,8 @@ def _brings(flaw: str, value: Any) -> bool:
 
 
 class set_detect_anomaly:
-    """Turn anomaly mode on or off, immediately or within a ``with``. Without ``check_nan``, nodes only store their
-    lines, and values are not checked."""
+    """Turn anomaly mode on or off, immediately or for a ``with`` block. Without ``check_nan``, nodes store their lines,
+    but values are not checked."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._before, self._everywhere = watch.observers, Watch.observers
@@ -81,8 +81,8 @@ class set_detect_anomaly:
 
 
 class detect_anomaly(set_detect_anomaly):
-    """A context in which each op stores the program line that called it. An error reports this line for the first op or
-    gradient rule whose result contains NaN or Inf. This slows programs down."""
+    """A context in which each op stores the program line that called it. The first op or gradient rule whose result
+    contains NaN or Inf raises an error that shows this line. This slows programs down."""
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan

@@ -1,7 +1,7 @@
 """``torch.autocast``: matrix products in 16 bits, sums and losses in float32 (Micikevicius et al. 2018, section 3).
 
 The table of functions is PyTorch's (https://docs.pytorch.org/docs/stable/amp.html#autocast-op-reference). Its functions
-are wrapped when a program enters its first autocast (``overrides.interpose``). They convert their operands with
+are wrapped when a program enters its first autocast (``overrides.interpose``). The wrappers convert operands with
 recorded ops, so that each gradient has its parameter's dtype. Functions called by a wrapped function do not convert
 anything, because in PyTorch the wrapped function is a single op.
 """
@@ -48,7 +48,7 @@ class _Setting(NamedTuple):
 
 
 class _State(threading.local):
-    """A thread's autocast state: a setting for each active context, innermost last, and whether the thread is within a
+    """A thread's autocast state: a setting for each active context, innermost last, and whether the thread is inside a
     wrapped function, where nothing is converted."""
 
     inside = False
@@ -70,7 +70,7 @@ _state = _State()
 Policy = Callable[[Any, tuple[Any, ...], dict[str, Any], str, dt.DType], Any]
 # In 16 bits
 _lower: Policy = lambda run, args, kwargs, place, dtype: run(*_in(args, place, dtype), **_in(kwargs, place, dtype))
-# Converts nothing, even in functions that it calls, as in PyTorch this is one op
+# Converts nothing, not even in functions that it calls, because this is one op in PyTorch
 _as_is: Policy = lambda run, args, kwargs, place, dtype: run(*args, **kwargs)
 
 
@@ -88,7 +88,7 @@ def _widest(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str,
 
 
 def _as_first(run: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place: str, dtype: dt.DType) -> Any:
-    """Run a 16-bit norm with float32 parameters in float32, with a result in the input's dtype."""
+    """Run a norm of a 16-bit input with float32 parameters in float32. The result has the input's dtype."""
     first = next(_tensors((*args, *kwargs.values())))
     return _widest(run, args, kwargs, place, dtype).to(first.dtype)
 
@@ -119,7 +119,7 @@ def _refused(*call: Any) -> Any:
     )
 
 
-# Which functions convert, how, and on which devices: PyTorch's functions, or the library's own (module:name).
+# Which functions convert operands, how, and on which devices. Names are PyTorch's or, with a module, our own.
 _TABLE = """
 cpu gpu | lower | addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
     einsum linear matmul __matmul__ __rmatmul__ mm prelu scaled_dot_product_attention vecdot
@@ -164,7 +164,7 @@ def _functions(name: str) -> Iterator[FunctionType]:
 
 @cache
 def _install() -> None:
-    """Make the functions in the tables check for an autocast from now on."""
+    """Make the functions in the tables check from now on whether autocast is active."""
     policies: dict[FunctionType, dict[str, Policy]] = {}
     for places, policy, text in rows(_TABLE):
         for function in (f for name in text.split() for f in _functions(name)):
@@ -204,7 +204,7 @@ def _tensors(values: Any) -> Iterator[Tensor]:
 
 
 def _converts(x: Tensor, place: str) -> bool:
-    """Whether autocast converts a tensor, which it does for floats except float64 on its device type."""
+    """Whether autocast converts a tensor, which must be on its device type and of a float dtype except float64."""
     array = x.array
     return dt.kind_of(array) == "f" and array.dtype.itemsize in (2, 4) and of(array).device_type == place
 
@@ -240,9 +240,9 @@ class autocast(ContextDecorator):
     parameter's gradient has the parameter's dtype. float16 requires a ``GradScaler``; bfloat16 has float32's range.
 
     Args:
-        device_type: "cpu", "cuda", ... Only tensors on such devices are converted. Device numbers are ignored.
+        device_type: "cpu", "cuda", ... Only tensors on such devices are converted. Device indices are ignored.
         dtype: float16 or bfloat16. None means bfloat16 on the CPU and float16 elsewhere.
-        enabled: False for a section within an autocast where nothing is converted.
+        enabled: if False, nothing is converted, even within another autocast.
         cache_enabled: whether to convert a parameter only once if it is used several times.
 
     Raises RuntimeError if ``device_type`` is not a device name, and ValueError if it is not a string.
@@ -266,7 +266,7 @@ class autocast(ContextDecorator):
         if enabled and device_type == "cuda" and not is_available():
             why = "User provided device_type of 'cuda', but CUDA is not available"
         elif enabled and self.fast_dtype not in (dt.float16, dt.bfloat16):
-            why = f"autocast is for float16 and bfloat16, not {self.fast_dtype}"
+            why = f"autocast supports float16 and bfloat16, not {self.fast_dtype}"
         if why:
             warnings.warn(f"{why}. Disabling autocast.", stacklevel=2)
         self._enabled = enabled and not why
@@ -302,7 +302,7 @@ class CpuAutocast(autocast):
 
 @contextmanager
 def _run_of_a_checkpoint(setting: _Setting) -> Iterator[None]:
-    """Restore the setting with which a checkpoint began, with an empty cache, so that each run converts alike."""
+    """Restore the setting with which a checkpoint began, with an empty cache, so that all runs convert alike."""
     with mode.at_end(setattr, _state, "settings", _state.settings) as end, end:
         _state.settings = (*_state.settings, setting._replace(cache={}))
         yield
@@ -316,7 +316,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether this thread is within an autocast for a device type."""
+    """Whether autocast is enabled on this thread for a device type."""
     return device_type in _state.now.enabled
 
 
@@ -333,7 +333,7 @@ clear_autocast_cache = lambda: _state.now.cache.clear()
 
 
 def set_autocast_enabled(device_type: str, enabled: bool) -> None:
-    """Begin or end an autocast on this thread, as ``autocast`` does in a ``with``."""
+    """Enable or disable autocast for a device type on this thread, as ``autocast`` does in a ``with`` block."""
     if enabled:
         _install()
     others = {place: dtype for place, dtype in _state.now.enabled.items() if place != device_type}
@@ -350,7 +350,7 @@ def set_autocast_dtype(device_type: str, dtype: Any) -> None:
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
     """Decorate a ``Function``'s ``forward``. Within an autocast, its float inputs are converted to the dtype
-    ``cast_inputs``, and autocast is off inside. Without a dtype, autocast stays on, and ``custom_bwd`` restores it."""
+    ``cast_inputs``, and it runs without autocast. If it is None, autocast stays on, and ``custom_bwd`` restores it."""
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 

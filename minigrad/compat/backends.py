@@ -1,6 +1,6 @@
-"""Switches of PyTorch's backend libraries, under the names of ``torch.backends``, stored without effect.
+"""Switches of PyTorch's backend libraries, under the names of ``torch.backends``. They are stored, but have no effect.
 
-Only one switch has an effect, on a GPU: whether float32 products use TF32, under any of three names
+The exception is a switch with three names, which determines whether float32 products use TF32 on a GPU
 (https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices).
 """
 
@@ -20,7 +20,7 @@ __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum
 
 
 class Switches(ModuleWithoutFile):
-    """A library's switches, any of which can be set and read. ``switches``: the initial values."""
+    """A library's switches, which can be read and set. ``switches``: the initial values."""
 
     def __init__(self, name: str, available: bool = False, **switches: Any) -> None:
         super().__init__(f"{PACKAGE}.backends.{name}", "Switches without effect.")
@@ -33,11 +33,11 @@ class Switches(ModuleWithoutFile):
     is_built = is_available
 
     def version(self) -> int | None:
-        """None, as the library is not used through PyTorch's switches."""
+        """None, because PyTorch's switches do not control the library."""
 
     @contextmanager
     def flags(self, **switches: Any) -> Iterator[None]:
-        """Set switches within a ``with``."""
+        """Set switches for a ``with`` block."""
         with at_end(self._set, {name: getattr(self, name) for name in switches}) as end, end:
             self._set(switches)
             yield
@@ -105,12 +105,12 @@ get_num_interop_threads = lambda: settings["interop"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Set how a GPU computes float32 products: "highest" means in float32, "high" and "medium" in TF32, which rounds
+    """Set how a GPU computes float32 products: "highest" uses float32, and "high" and "medium" use TF32, which rounds
     the factors to 11 bits and accumulates in float32. The CPU always uses float32."""
     if not isinstance(precision, str):
         raise TypeError(f"precision must be 'highest', 'high' or 'medium', not {precision!r}")
     if precision not in ("highest", "high", "medium"):
-        warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium': nothing changes", stacklevel=2)
+        warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium': it has no effect", stacklevel=2)
         return
     cublas.allow_tf32(precision != "highest")
     settings.update(precision=precision, fp32_precision="ieee" if precision == "highest" else "tf32")
@@ -122,7 +122,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Store the number without effect, as ops run one after another."""
+    """Store the number. It has no effect, because ops run one after another."""
     if num < 1:
         raise RuntimeError("Expected a positive number of threads")
     settings["interop"] = int(num)
@@ -141,7 +141,7 @@ class SDPBackend(IntEnum):
 
 @contextmanager
 def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False) -> Iterator[dict[Any, Any]]:
-    """Accepted for PyTorch programs without effect, as there is only one attention kernel per device. Raises
+    """Accepted for PyTorch programs, but without effect: there is only one attention kernel per device. Raises
     AssertionError if ``backends`` is not an SDPBackend or a list of them."""
     listed: Any = [backends] if isinstance(backends, SDPBackend) else backends
     if not isinstance(listed, Iterable) or not all(isinstance(b, SDPBackend) for b in listed):

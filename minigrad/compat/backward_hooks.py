@@ -76,8 +76,8 @@ class Border:
 
 def _tied(values: Args, visit: Callable[[Args], Args], zeros: bool) -> Args:
     """The values, with tensors passed through an identity op; the same tuple if no tensor requires a gradient.
-    ``visit`` gets the gradients at the tensors' positions, and None at others. With ``zeros``, it gets zeros instead of
-    None for a gradient that does not arrive."""
+    ``visit`` gets the gradients at the tensors' positions, and None at the others. With ``zeros``, it gets zeros
+    instead of None for a missing gradient."""
     tensors = {i: value for i, value in enumerate(values) if isinstance(value, Tensor)}
     if not any(tensor.requires_grad for tensor in tensors.values()):
         return values
@@ -96,7 +96,7 @@ def _tied(values: Args, visit: Callable[[Args], Args], zeros: bool) -> Args:
 
 
 def _replaced(replacement: Any, grads: Args, what: str) -> Args:
-    """Gradients from a hook's result; None keeps the previous gradients."""
+    """The gradients that a hook returned, or the previous gradients if it returned None."""
     if replacement is None:
         return grads
     replacement = replacement if isinstance(replacement, tuple) else (replacement,)

@@ -1,8 +1,8 @@
 """Propagates the channels-last memory format through a network, as PyTorch's kernels do.
 
-Many ops here return arrays in C order, which only matters for random numbers drawn in memory order, mainly by dropout.
-So in a PyTorch program, arithmetic follows the layout of the first operand, and once the program lays a tensor out in
-``channels_last``, an observer lays out results as PyTorch does. Other programs are not slowed down.
+Many ops here return arrays in C order. This only matters for random numbers drawn in memory order, mainly by dropout.
+So in a PyTorch program, arithmetic keeps the layout of its first operand, and once the program converts a tensor to
+``channels_last``, an observer gives results the same layout as PyTorch does. Other programs are not slowed down.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ..backend.order import CHANNELS_LAST, in_order, is_channels_last, memory_or
 from ..ops import elementwise
 from ..ops.op import Op
 
-# As for arithmetic, the first operand of these ops decides. For convolutions, the weight may decide as well.
+# As in arithmetic, the first operand of these ops determines the result's layout. In convolutions, the weight may too.
 _NAMES = "concatenate convolve convolve_back flip group_norm index_select largest_cells largest_cells_at"
 _KEEPING = frozenset(f"{_NAMES} largest_cells_of_bins pad pick resample roll where window_sum".split())
-_IN_ORDER = ("log_softmax", "softmax")  # whatever the operand layout
+_IN_ORDER = ("log_softmax", "softmax")  # whatever the operand's layout
 _WEIGHTED = ("convolve", "convolve_back")
 _CPU = Device("cpu")
 
 
 class _Formats(Observer):
-    """Lays out the results of ops by moving elements without changing them."""
+    """Changes the memory layout of the results of ops, but not their elements."""
 
     lasts = True
 
@@ -66,7 +66,7 @@ def _begin() -> None:
 
 
 def _as_the_first(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """An op's forward function whose result has the first operand's memory layout if the shapes are equal."""
+    """Wrap an op's forward function to give the result the first operand's layout if their shapes are equal."""
 
     @wraps(forward)
     def call(a: Any, b: Any) -> Any:
@@ -79,7 +79,7 @@ def _as_the_first(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install() -> None:
-    """Enable propagation: for arithmetic now, and for other ops when the first tensor is laid out channels-last."""
+    """Enable propagation: for arithmetic now, and for other ops once a tensor is converted to channels-last."""
     dtype.memory_format.on_use = _begin
     for op in (elementwise.add, elementwise.sub, elementwise.mul, elementwise.div):
         if not hasattr(op.forward, "__wrapped__"):

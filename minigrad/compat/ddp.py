@@ -34,7 +34,7 @@ class DistributedDataParallel(Wrapper, fields=True):
     """Calls ``module``; ``backward()`` sets each parameter's gradient to its mean over all ranks.
 
     Each rank has its own model, which starts with rank 0's weights, and processes a part of the batch. If each loss is
-    a mean over its part, and the parts are equally large, the gradients equal those of the whole batch. They are
+    the mean over a part, and all parts have the same size, the gradients equal those of the whole batch. They are
     reduced in buckets while the gradients of earlier layers are still being computed (Li et al. 2020). As in PyTorch,
     the forward pass decides whether the next backward pass reduces gradients; gradients accumulated under ``no_sync``
     are reduced along with the new ones. Names in the state dict begin with "module.".
@@ -46,11 +46,11 @@ class DistributedDataParallel(Wrapper, fields=True):
         init_sync: broadcast rank 0's parameters and buffers now.
         bucket_cap_mb: the bucket size in MiB, 25 by default.
         find_unused_parameters, static_graph: allow a forward pass to leave parameters unused. Their gradients count as
-            zero, and a parameter unused on all ranks does not get one. Without these options, they are an error.
-        output_device, dim, check_reduction, gradient_as_bucket_view: stored as attributes without effect.
+            zero; a parameter unused on all ranks gets no gradient. By default, unused parameters are an error.
+        output_device, dim, check_reduction, gradient_as_bucket_view: stored as attributes, but without effect.
 
-    Raises ValueError if ``init_process_group`` was not called; RuntimeError if nothing requires a gradient or the
-    models differ between ranks, and in ``backward()`` if a parameter is unused without ``find_unused_parameters``.
+    Raises ValueError if ``init_process_group`` was not called, and RuntimeError if no parameter requires a gradient or
+    the models differ. ``backward()`` raises RuntimeError if a parameter is unused without ``find_unused_parameters``.
     """
 
     broadcast_buffers: bool | None = None
@@ -119,7 +119,7 @@ class DistributedDataParallel(Wrapper, fields=True):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A context in which each rank only accumulates gradients. Forward passes must also run inside it."""
+        """A context in which ranks accumulate gradients without reducing them. Forward passes must also use it."""
         with at_end(setattr, self, "require_backward_grad_sync", self.require_backward_grad_sync) as end, end:
             self.require_backward_grad_sync = False
             yield
@@ -127,26 +127,26 @@ class DistributedDataParallel(Wrapper, fields=True):
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
     ) -> Join:
-        """A context for loops with different numbers of batches on different ranks; see ``Join``. A rank that has run
-        out takes part in reductions with zero gradients. At the end, all ranks get the weights of a rank that finished
-        last. Gradients are divided by the number of ranks: all, or those with a batch."""
+        """A context for loops with different numbers of batches per rank; see ``Join``. A rank that has run out
+        contributes zero gradients. At the end, all ranks get the weights of a rank that finished last. Gradients are
+        divided by the number of all ranks or, without ``divide_by_initial_world_size``, of ranks with a batch."""
         options = {"divide_by_initial_world_size": divide_by_initial_world_size}
         return Join([self], enable, throw_on_early_termination, **options)
 
     def join_hook(self, divide_by_initial_world_size: bool = True, **kwargs: Any) -> JoinHook:
-        """The model's part in ``Join``."""
+        """The model's hook for ``Join``."""
         return _Joining(self, divide_by_initial_world_size)
 
     @property
     def join_process_group(self) -> ProcessGroup:
-        """The ranks in ``Join``."""
+        """The group of ranks that take part in ``Join``."""
         group: ProcessGroup = self.process_group
         return group
 
     def register_comm_hook(self, state: Any, hook: Hook) -> None:
-        """Make ``hook(state, bucket)`` reduce each bucket. It returns the result as a Future or a tensor, which is used
-        unchanged, so the hook itself must divide by the number of ranks. Raises TypeError if ``hook`` is not callable,
-        RuntimeError if there already is a hook."""
+        """Reduce each bucket with ``hook(state, bucket)``, which returns the result as a Future or a tensor. The result
+        is used unchanged, so the hook itself must divide by the number of ranks. Raises TypeError if ``hook`` is not
+        callable, and RuntimeError if there already is a hook."""
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
         self._reducer.set_hook(state, hook)
@@ -156,14 +156,14 @@ class DistributedDataParallel(Wrapper, fields=True):
         return {k: v for k, v in self.__dict__.items() if k not in ("process_group", "_reducer")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a copy, which belongs to the group of all ranks."""
+        """Restore a copy, whose process group contains all ranks."""
         super().__setstate__(state)
         self.process_group = the_group()
         self._build()
 
 
 class _Joining(JoinHook):
-    """A model within ``Join``. At each step, all ranks report whether they have a batch, and reduce gradients."""
+    """A model's hook for ``Join``. At each step, all ranks report whether they have a batch, and reduce gradients."""
 
     OVER, WITHOUT, WITH = range(3)  # finished; a step without gradient reduction; a step with it
 
@@ -214,7 +214,7 @@ class _Joining(JoinHook):
 
 
 def send(tensors: Iterable[Tensor], group: ProcessGroup, source: int = 0) -> None:
-    """Broadcast one rank's tensors to all. ``source``: its group rank."""
+    """Broadcast one rank's tensors to all ranks of a group. ``source``: its rank in the group."""
     with no_grad():
         works = [collectives.broadcast(t, group=group, async_op=True, group_src=source) for t in tensors]
         for work in works:
@@ -223,7 +223,7 @@ def send(tensors: Iterable[Tensor], group: ProcessGroup, source: int = 0) -> Non
 
 
 def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> None:
-    """``send`` for buffers. Equal buffers are unchanged, so that graphs using them can still run backward."""
+    """``send`` for buffers. Does not modify buffers that are already equal, as a graph may still need them."""
     copies = [buffer.detach().clone() for buffer in buffers]
     send(copies, group, source)
     with no_grad():
@@ -234,7 +234,7 @@ def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> Non
 
 class Reducer(Observer):
     """Observes the backward pass: fills the buckets as gradients arrive, and sets ``.grad`` at the end. A gradient is
-    complete once the pass has left the last node that uses its parameter; the uses are counted first."""
+    complete once the pass has left the last node that uses its parameter. Uses are counted before the pass."""
 
     lasts = True  # the backward pass may run after a profile that contains the forward pass
 
@@ -243,8 +243,8 @@ class Reducer(Observer):
         self.numbers = {id(p): number for number, p in enumerate(buckets.parameters)}
         self.factor = self.usual_factor = 1.0 / buckets.group.size()
         self._uses: Counter[int] = Counter()
-        self._open: set[int] = set()  # numbers of parameters whose gradient is incomplete
-        self._spans: list[bool] = []  # for each active span, the backward pass first, whether it is a walk
+        self._open: set[int] = set()  # indices of parameters whose gradients are incomplete
+        self._spans: list[bool] = []  # for each active span, outermost first: whether it walks the graph
         self._is_reduced = False
         self._error: BaseException | None = None
         self.hook: Hook | None = None
@@ -279,7 +279,7 @@ class Reducer(Observer):
             raise RuntimeError(
                 f"Expected to have finished reduction, but the loss does not depend on {text}. Every rank must produce "
                 "a gradient for every parameter: pass find_unused_parameters=True to DistributedDataParallel if a "
-                "forward pass may not use all parameters, set requires_grad=False on those that are never used, and "
+                "forward pass may not use all parameters, set requires_grad=False on any that are never used, and "
                 "compute the loss from the output of forward"
             )
         self._spans, self._is_reduced, self._error = [True], False, sys.exc_info()[1]

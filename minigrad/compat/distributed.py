@@ -29,7 +29,7 @@ def new_subgroups(
     group_size: int | None = None, group: ProcessGroup | None = None, *options: Any, **kwargs: Any
 ) -> tuple[Group, list[Group]]:
     """Split a group (None: all ranks) into consecutive groups of ``group_size`` ranks (None: one per machine). Returns
-    this rank's group and a list of all groups. All ranks must call it. Other arguments: see
+    this rank's group and a list of all groups. All ranks must call it. For other arguments, see
     ``new_subgroups_by_enumeration``. Raises ValueError if the ranks cannot be split evenly."""
     ranks = the_group(group).ranks
     size = int(os.environ.get("LOCAL_WORLD_SIZE", len(ranks))) if group_size is None else group_size
@@ -43,7 +43,7 @@ def new_subgroups_by_enumeration(
     ranks_per_subgroup_list: Sequence[Sequence[int]], *options: Any, **kwargs: Any
 ) -> tuple[Group, list[Group]]:
     """Make a group from each list of ranks, with the options of ``new_group``. Returns this rank's group and a list of
-    all groups. All ranks of the world must call it. Raises ValueError if there are no lists, or a rank is in two."""
+    all groups. All ranks of the world must call it. Raises ValueError if there are no lists, or if lists overlap."""
     ranks = [rank for each in ranks_per_subgroup_list for rank in each]
     if not ranks or len(set(ranks)) < len(ranks):
         raise ValueError(f"subgroups must be disjoint and not empty, but got {[*map(list, ranks_per_subgroup_list)]}")
@@ -60,14 +60,14 @@ def _sync_module_states(
     params_and_buffers_to_ignore: Iterable[str] = (),
     broadcast_buffers: bool = True,
 ) -> None:
-    """Broadcast one module's parameters and buffers to all ranks."""
+    """Broadcast the parameters and buffers of one rank's module to all ranks."""
     tensors = dict(module.named_parameters()) | (dict(module.named_buffers()) if broadcast_buffers else {})
     ignored = set(params_and_buffers_to_ignore)
     send((tensor.detach() for name, tensor in tensors.items() if name not in ignored), process_group, src)
 
 
 def _placement(name: str, *fields: Any, base: tuple[type, ...] = ()) -> Any:
-    """A placement of torch.distributed.tensor, as libraries build tables of them; minigrad does not have DTensor."""
+    """A placement class for libraries that build tables of them. There is no DTensor, which would use placements."""
     return make_dataclass(name, fields, bases=base, frozen=True, namespace={"__module__": __name__})
 
 
@@ -78,7 +78,7 @@ Partial = _placement("Partial", ("reduce_op", str, "sum"), base=(Placement,))
 
 
 class StateDictOptions(NamedTuple):
-    """How to get or load a model's state dict, which is always complete, whatever ``full_state_dict``."""
+    """Options for getting or loading a model's state dict, which is complete even without ``full_state_dict``."""
 
     full_state_dict: bool = False
     cpu_offload: bool = False
@@ -93,7 +93,7 @@ def get_model_state_dict(
     model: Any, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
     """A model's state dict, without DistributedDataParallel's "module." prefix and without the entries that the options
-    exclude. With ``full_state_dict`` and ``cpu_offload``, which are for saving, it is empty except on rank 0."""
+    exclude. With both ``full_state_dict`` and ``cpu_offload``, it is empty except on rank 0, which saves it."""
     how = options or StateDictOptions()
     if how.full_state_dict and how.cpu_offload and is_initialized() and the_group().number > 0:
         return {}
@@ -106,8 +106,8 @@ def get_model_state_dict(
 def set_model_state_dict(
     model: Any, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
 ) -> Any:
-    """Load a state dict, strictly or not, into the model or the module within a DistributedDataParallel. With
-    ``broadcast_from_rank0``, the other ranks do not need a state dict, as they get rank 0's values or its error."""
+    """Load a state dict, strictly or not, into a model, or into the module within a DistributedDataParallel. With
+    ``broadcast_from_rank0``, other ranks do not need a state dict, because they get rank 0's values or its error."""
     how, module = options or StateDictOptions(), _unwrapped(model)
     load = partial(module.load_state_dict, model_state_dict, strict=how.strict)
     if not (how.broadcast_from_rank0 and is_initialized()):

@@ -34,19 +34,19 @@ class AuxOutput(NamedTuple):
 
 
 class BlockMask:
-    """A mask, (B, H, T, S), and a record of which blocks contain a key."""
+    """A mask, (B, H, T, S), divided into blocks."""
 
     def __init__(self, mask: Tensor, mask_mod: Callable[..., Tensor], BLOCK_SIZE: tuple[int, int]) -> None:
         self.mask, self.mask_mod, self.BLOCK_SIZE, self.shape = mask, mask_mod, BLOCK_SIZE, tuple(mask.shape)
 
     def to_dense(self) -> Tensor:
-        """1 for each block that contains a key: (B, H, T / block, S / block), int32."""
+        """1 for each block with an unmasked element, otherwise 0: (B, H, T / block, S / block), int32."""
         (t, s), (rows, columns) = self.shape[-2:], self.BLOCK_SIZE
         padded = F.pad(self.mask, (0, -s % columns, 0, -t % rows))
         return padded.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows)).any(-1).any(-2).int()
 
     def sparsity(self) -> float:
-        """The percentage of the mask outside the blocks that contain a key."""
+        """The percentage of the mask in blocks that are completely masked."""
         return 100 * (1 - self.to_dense().sum().item() * math.prod(self.BLOCK_SIZE) / math.prod(self.shape))
 
     def to(self, device: Any) -> BlockMask:
@@ -57,7 +57,7 @@ class BlockMask:
 def create_mask(
     mod_fn: Callable[..., Tensor], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None
 ) -> Tensor:
-    """The mask of ``mask_mod(batch, head, query, key)``: (B, H, T, S), bool. B or H of None means 1. For
+    """The mask of ``mask_mod(batch, head, query, key)``: (B, H, T, S), bool. If B or H is None, it is 1. For
     ``score_mod(score, batch, head, query, key)``, it is True where the score is not -inf."""
     sizes, device = (B or 1, H or 1, Q_LEN, KV_LEN), device or current_accelerator() or "cpu"
     if len(inspect.signature(mod_fn).parameters) == 4:
@@ -82,8 +82,8 @@ def create_block_mask(
 
 def _each(mod: Callable[..., Tensor], sizes: Sequence[int], device: Any, scores: Tensor | None = None) -> Tensor:
     """Apply a function of indices to all indices, like nested ``func.vmap``: (B, H, T, S). One call handles a row of
-    keys if, for the last row, this gives the same result as one call per key. The results differ if a key's index
-    selects from a tensor before another index does."""
+    keys if, for the last row, its result equals that of one call per key. The results differ if a key's index selects
+    from a tensor before another index does."""
     keys = mg.arange(sizes[-1], device=device)
     places = list(product(*(mg.arange(size, device=device).unbind() for size in sizes[:-1])))
     rows = [[] for _ in places] if scores is None else [[row] for row in scores.reshape(-1, sizes[-1]).unbind()]
@@ -110,7 +110,7 @@ def flex_attention(
     *,
     return_aux: AuxRequest | None = None,
 ) -> Any:
-    """softmax(score_mod(q kᵀ · scale)) v where the mask is True: (B, H, T, Ev). A query without a key gets 0.
+    """softmax(score_mod(q kᵀ · scale)) v where the mask is True: (B, H, T, Ev). The result is 0 if all keys are masked.
 
     Args:
         query, key, value: (B, H, T, E), (B, H, S, E) and (B, H, S, Ev).

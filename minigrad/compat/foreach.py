@@ -1,4 +1,4 @@
-"""``torch._foreach_*``: apply a Tensor method to each tensor in a list. Programs use these to write optimisers."""
+"""``torch._foreach_*``: apply a Tensor method to each tensor in a list. Programs use them to write optimisers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def find(name: str) -> Callable[..., Any] | None:
         return self if method.endswith("_") else tuple(results)
 
     foreach.__name__ = foreach.__qualname__ = name
-    foreach.__doc__ = f"``Tensor.{method}`` for each tensor of a list; other lists hold an argument for each tensor."
+    foreach.__doc__ = f"``Tensor.{method}`` for each tensor in a list. Other lists contain one argument per tensor."
     return foreach
 
 
@@ -61,7 +61,7 @@ def _of(value: Any, number: int) -> Any:
 def _group_tensors_by_device_and_dtype(
     tensorlistlist: Sequence[Sequence[Tensor | None]], with_indices: bool = False
 ) -> Groups:
-    """Lists of tensors, grouped by the device and dtype in the first list, with the positions on request."""
+    """Group lists of tensors by the first list's devices and dtypes, with the positions if ``with_indices``."""
     groups: Groups = {}
     for place, tensors in enumerate(zip(*tensorlistlist, strict=True)):
         first: Any = tensors[0]

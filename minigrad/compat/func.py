@@ -3,7 +3,7 @@
     per_sample = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, inputs, targets)
 
 They can be nested. Arguments and results are tensors in tuples, lists and dicts. ``vmap`` runs a loop, so it returns
-the results of a batched run, but more slowly.
+the same results as a batched run, but is slower.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
     """A function that returns the gradient of ``func``, whose result is a single number.
 
     Args:
-        argnums: the argument, or arguments, to differentiate; tensors in tuples, lists and dicts.
+        argnums: the index, or a tuple of indices, of the arguments with respect to which to differentiate.
         has_aux: ``func`` returns (result, aux), and the gradient function returns (gradient, aux).
     """
 
@@ -94,7 +94,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
 
 def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None) -> Function:
     """A function that returns the Jacobian of ``func``, using one backward pass per number in the result. The Jacobian
-    is structured like ``func``'s result, with the arguments' structure at each tensor. The tensors there have the
+    is structured like ``func``'s result, where each tensor is replaced by the arguments' structure. Each tensor has the
     result's shape followed by the argument's. ``argnums``, ``has_aux``: see ``grad``. ``chunk_size`` is ignored."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
@@ -117,7 +117,7 @@ def hessian(func: Function, argnums: Argnums = 0) -> Function:
 
 
 class _Run:
-    """A function call on copies of the inputs, with respect to which derivatives are computed.
+    """A call of a function with copies of the inputs. Derivatives are with respect to these copies.
 
     Attributes:
         inputs, inputs_form: copies of the differentiated arguments' tensors, and the arguments' structure.
@@ -154,7 +154,7 @@ class _Run:
         self.outer = any(isinstance(end, Variable) and id(end) not in input_ids for end in ends)
 
     def pull(self, outputs: Sequence[Tensor], cotangents: Any, keep: bool = False) -> Sequence[Any]:
-        """The gradients of outputs times cotangents with respect to the inputs, zeros for unused inputs."""
+        """The gradients of outputs times cotangents with respect to the inputs; zeros for unused inputs."""
         retain = keep or self.keep or self.outer
         return filled(pull(outputs, self.inputs, cotangents, self.outer, retain), self.inputs)
 
@@ -184,8 +184,8 @@ def vmap(
         in_dims: the axis of the slices, one for all arguments or one for each (structured like any argument that is a
             tuple, list or dict). None means not to slice an argument. Keyword arguments are not sliced.
         out_dims: the axis along which to stack results, one for all or one for each.
-        randomness: "different" numbers for each slice, drawn slice by slice, or the "same" numbers; "error" rejects
-            functions that draw random numbers. chunk_size: ignored.
+        randomness: "different" draws new random numbers for each slice, "same" uses the same numbers for all slices,
+            and "error" rejects functions that draw random numbers. chunk_size: ignored.
 
     Raises ValueError if there are no slices, their number differs between arguments, or ``in_dims`` does not match.
     """
@@ -244,7 +244,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
     if not models:
         raise RuntimeError("stack_module_state: expected at least one model, got 0")
     if len({type(m) for m in models}) > 1 or len({m.training for m in models}) > 1:
-        raise RuntimeError("stack_module_state: expected models of one class, all in training or all not")
+        raise RuntimeError("stack_module_state: expected all models to have the same class and training mode")
 
     def stacked(dicts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
         rows = {name: stack([each[name].detach() for each in dicts]) for name in dicts[0]}
@@ -262,12 +262,12 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call ``module(*args, **kwargs)`` with other tensors as its parameters, buffers and attributes, by full name.
-    ``args``: a tuple, or the only argument.
+    """Call ``module(*args, **kwargs)`` with other tensors in place of its parameters, buffers and attributes, by full
+    name. ``args``: a tuple, or a single argument.
 
     A name that the module lacks becomes an attribute during the call. None removes a parameter during the call. If the
     call replaces a buffer (``self.count = self.count + 1``), the dict gets the new buffer, and the module keeps its
-    own. If there are several dicts, each name may only be in one. With ``tie_weights``, the tensor for one name of a
+    own. If there are several dicts, each name may be in only one. With ``tie_weights``, the tensor for one name of a
     tied parameter replaces it under every name; with ``strict``, the names must match all parameters and buffers.
 
     Raises RuntimeError if, with ``strict``, a name is unexpected or missing; ValueError if two dicts have the same

@@ -18,7 +18,7 @@ from ..ops.op import Op, op, watch
 
 class FunctionCtx:
     """Passes values from ``forward`` to ``backward``. Programs may set any attribute on it. ``needs_input_grad`` shows
-    for each argument of ``forward`` whether it needs a gradient."""
+    which arguments of ``forward`` need a gradient."""
 
     needs_input_grad: tuple[bool, ...] = ()
     _to_save: tuple[Any, ...] = ()
@@ -40,10 +40,10 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Variable | None) -> None:
-        """Do nothing, as forward mode does not exist; accepted for PyTorch's protocol."""
+        """Do nothing, because there is no forward mode; part of PyTorch's protocol."""
 
     def mark_dirty(self, *tensors: Variable) -> None:
-        """Mark inputs modified in place by ``forward``. They must be among its results."""
+        """Mark inputs that ``forward`` modifies in place. They must be among its results."""
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Variable) -> None:
@@ -56,12 +56,12 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors of ``save_for_backward``. Raises RuntimeError if an earlier backward() has freed them, or one of
-        them has since been modified in place."""
+        """The tensors passed to ``save_for_backward``. Raises RuntimeError if an earlier backward() has freed them, or
+        if one has since been modified in place."""
         if self._node is None:
             return self._to_save
         node = self._node()
-        assert node is not None, "the graph is gone"
+        assert node is not None, "the graph was freed"
         return tuple(s.tensor(node) if isinstance(s, _Result) else s for s in intact(node))
 
     @property
@@ -72,7 +72,7 @@ class FunctionCtx:
 
 
 class _Result:
-    """A saved result, stored as an array, since the tensor refers to the node and would create a cycle."""
+    """A saved result, stored as an array because the tensor refers to the node, which would create a cycle."""
 
     def __init__(self, array: Any, version: list[Any], slot: int) -> None:
         self.array, self.version, self.slot = array, version, slot
@@ -120,7 +120,7 @@ class Function:
 
     The ops in ``forward`` are not recorded. ``backward`` gets the gradient of each result and returns a gradient or
     None for each argument of ``forward``. If it uses differentiable operations, it can itself be differentiated. If a
-    class has ``setup_context(ctx, inputs, output)``, ``forward`` takes no ctx.
+    class has ``setup_context(ctx, inputs, output)``, ``forward`` does not take ctx.
     """
 
     _op: _UserOp

@@ -1,6 +1,6 @@
 """Derivatives of functions, under PyTorch's names: products with vectors, Jacobians and Hessians.
 
-Each takes a function of Tensors and its inputs (a Tensor or a tuple of Tensors), and returns the same structure.
+Each takes a function of Tensors and its inputs (a Tensor or a tuple of Tensors). Results have the same structure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
         create_graph: keep the results differentiable.
         strict: accepted for compatibility; must be False.
 
-    Raises TypeError for non-Tensors, RuntimeError if v does not match, NotImplementedError for ``strict``.
+    Raises TypeError for non-Tensors, RuntimeError if v does not match, and NotImplementedError for ``strict``.
     """
     with enable_grad():
         call = _Call("vjp", func, inputs, create_graph, strict)
@@ -42,7 +42,7 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """The Jacobian times a vector: J v, the directional derivative. See ``vjp``, but v is structured like the inputs
+    """The Jacobian times a vector: J v, the directional derivative. Like ``vjp``, but v is structured like the inputs,
     and the product like the outputs."""
     with enable_grad():
         call = _Call("jvp", func, inputs, create_graph, strict)
@@ -52,13 +52,13 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """A vector times the Hessian of a function that returns a single number: vᵀ H. See ``vjp``, but v and the product
+    """A vector times the Hessian of a function that returns a single number: vᵀ H. Like ``vjp``, but v and the product
     are structured like the inputs."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """The Hessian of a function that returns a single number, times a vector: H v. As H is symmetric, see ``vhp``."""
+    """The Hessian of a function that returns a single number, times a vector: H v. Equal to ``vhp``: H is symmetric."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
@@ -79,7 +79,7 @@ def jacobian(
         vectorize: accepted for compatibility without effect.
         strategy: "reverse-mode", or, with ``vectorize``, "forward-mode", which returns the same numbers.
 
-    Raises TypeError for non-Tensors, NotImplementedError for ``strict`` or "forward-mode" without ``vectorize``.
+    Raises TypeError for non-Tensors, and NotImplementedError for ``strict`` or "forward-mode" without ``vectorize``.
     """
     return _jacobian("jacobian", func, inputs, create_graph, strict, vectorize, strategy)
 
@@ -124,8 +124,8 @@ def _hessian_product(name: str, func: Function, inputs: Any, v: Any, create_grap
 
 
 class _Call:
-    """A call of a user's function: its inputs as nodes or leaves of a new graph, and its outputs. ``several`` and
-    ``many``: whether the inputs and the outputs were tuples."""
+    """A call of a user's function: its inputs as nodes or leaves of a new graph, and its outputs. ``several``: whether
+    the inputs were a tuple. ``many``: whether the outputs were."""
 
     def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
         if strict:
@@ -173,7 +173,7 @@ _INPUT = "input to the user-provided function is"
 
 
 def _vectors(name: str, v: Any, like: Variables, several: bool, what: str) -> Variables:
-    """A checked tuple from v; 1 if None."""
+    """Check v and convert it to a tuple. None means 1."""
     if v is None:
         if len(like) != 1 or like[0].array.size != 1:
             raise RuntimeError(f"The vector v can only be None if the {what} a single Tensor with a single element.")

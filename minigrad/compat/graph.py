@@ -31,7 +31,7 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None  # an array with the tensor's shape that does not take up memory
 
     def tensor(self) -> Variable:
-        """The leaf, or a tensor with the history of the node result."""
+        """The leaf, or a tensor with the history of the node's result."""
         if isinstance(self.node, AccumulateGrad):
             return self.node.variable
         result = wrap(0)
@@ -41,8 +41,8 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Variable) -> GradientEdge:
-    """The edge of a tensor, an AccumulateGrad for a leaf (``torch.autograd.graph.get_gradient_edge``). Raises
-    RuntimeError if the tensor does not require a gradient.
+    """The gradient edge of a tensor, whose node is an AccumulateGrad for a leaf. Raises RuntimeError if the tensor does
+    not require a gradient.
 
     >>> x = mg.ones(2, requires_grad=True)
     >>> mg.autograd.graph.get_gradient_edge(x * 2).node.name()
@@ -73,7 +73,7 @@ class saved_tensors_hooks(Observer):
     """A context in which nodes save the result of ``pack_hook``, of any type, instead of a tensor. When the backward
     pass needs the tensor, ``unpack_hook`` gets this result and returns a tensor of the same shape.
 
-    A node's own result is detached before it is passed. The innermost context applies; checkpoints count.
+    A node's own result is detached before it is packed. Only the innermost context applies; a checkpoint counts as one.
 
     >>> sizes = []
     >>> x = mg.ones(3, requires_grad=True)
@@ -104,7 +104,7 @@ class saved_tensors_hooks(Observer):
 
 
 def pack(node: Node, hooks: saved_tensors_hooks, index: int | None = None) -> None:
-    """Pack everything saved by a node, or one value: a saved argument, by position, or the result, by -1."""
+    """Pack everything saved by a node, or only the argument at ``index``, or the result if it is -1."""
     packed = node.saved if isinstance(node.saved, Packed) else Packed(node)
     whole, hand = index is None, partial(_Handed, hooks)
     places = [i for i, v in enumerate(packed.saved) if isinstance(v, (Variable, _Result, _Handed))]
@@ -183,7 +183,7 @@ def _mapped(value: Any, function: Callable[[Any], Any], kinds: Any = tuple(ARRAY
 
 
 class SavedTensor:
-    """A tensor saved by a node, ``grad_fn._raw_saved_self``, which can have hooks."""
+    """A tensor saved by a node, such as ``grad_fn._raw_saved_self``. It can have hooks."""
 
     def __init__(self, *args: Any) -> None:
         if not args:
@@ -222,7 +222,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """A context in which ``saved_tensors_hooks`` raises a RuntimeError with this message; not allowed within hooks."""
+    """A context in which ``saved_tensors_hooks`` raises RuntimeError with this message. Not allowed within hooks."""
     if any(isinstance(o, saved_tensors_hooks) for o in watch.observers):
         raise RuntimeError(error_message)
     with at_end(setattr, _refused, "reason", _refused.reason) as end, end:

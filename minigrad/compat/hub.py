@@ -1,4 +1,4 @@
-"""``torch.hub``: downloads weights into a folder, but not code."""
+"""``torch.hub``: downloads weights, but not code, into a folder."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
     """Download a URL to the file ``dst``, which is only replaced after a complete download. ``progress`` is ignored.
-    Raises OSError if the download fails, RuntimeError if the file's SHA-256 does not begin with ``hash_prefix``."""
+    Raises OSError if the download fails, and RuntimeError if the file's SHA-256 does not begin with ``hash_prefix``."""
     with replaced(os.path.expanduser(dst)) as path, open(path, "w+b") as file:
         with urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source:
             shutil.copyfileobj(source, file)
@@ -67,9 +67,9 @@ def load_state_dict_from_url(
 
     Args:
         model_dir: the folder for the file; by default "checkpoints" in ``get_dir()``.
-        map_location, weights_only: see ``load``. As in PyTorch, ``weights_only`` is False by default here.
+        map_location, weights_only: see ``load``. Unlike in PyTorch, ``weights_only`` is True by default.
         check_hash: raise RuntimeError unless the file matches the digits in its name ("resnet18-bfd8deac.pth").
-        file_name: the local file name; by default that in the URL. progress: ignored.
+        file_name: the local file name; by default the name in the URL. progress: ignored.
     """
     folder = Path(os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir)
     folder.mkdir(parents=True, exist_ok=True)

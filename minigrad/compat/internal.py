@@ -1,4 +1,4 @@
-"""PyTorch's private functions and classes that libraries call nevertheless, and array exchange through DLPack."""
+"""PyTorch's private functions and classes that libraries nevertheless call, and array exchange through DLPack."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class OutOfMemoryError(RuntimeError):
-    """Raised when a GPU has run out of memory; CuPy's error of that name, if CuPy is installed."""
+    """Raised when a GPU runs out of memory. If CuPy is installed, this is CuPy's error of the same name."""
 
 
 with suppress(ImportError):
@@ -48,7 +48,7 @@ _get_available_device_type = lambda: "cuda" if is_available() else None
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """A device's number; with ``optional``, the current device's by default. Raises ValueError without a number."""
+    """A device's index. If it is missing, returns the current device's if ``optional``, else raises ValueError."""
     if isinstance(device, int):
         return device
     device = Device("cuda" if device is None else device)
@@ -85,7 +85,7 @@ def _flatten_dense_tensors(tensors: Iterable[Tensor]) -> Tensor:
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Pieces of a flat tensor with the shapes of ``tensors``."""
+    """Split a flat tensor into tensors with the shapes of ``tensors``."""
     pieces = flat.split([tensor.numel() for tensor in tensors])
     return tuple(piece.view_as(tensor) for piece, tensor in zip(pieces, tensors, strict=True))
 

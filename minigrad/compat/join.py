@@ -5,7 +5,7 @@
             ...
 
 A rank that has run out of batches follows the others. For each of their steps, it calls each object's ``main_hook``,
-which takes part in that object's collectives, until no rank has a batch. So each rank begins a step by sending a
+which takes part in that object's collectives, until no rank has a batch. So each rank begins each step by sending a
 number: 1 if it has a batch (sent by the first object in ``notify_join_context``), otherwise 0.
 """
 
@@ -25,13 +25,13 @@ __all__ = ["Join", "JoinHook", "Joinable"]
 
 
 class JoinHook:
-    """An object's part in the steps of a rank without a batch. ``_begin`` and ``_end`` are called around the loop."""
+    """Runs an object's part of a step on a rank without a batch. ``_begin`` and ``_end`` are called around the loop."""
 
     def main_hook(self) -> None:
         """Take part in the collectives for a step of the other ranks."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Finish up once all ranks have run out. ``is_last_joiner``: whether this rank was among the last."""
+        """Finish up once all ranks have run out. ``is_last_joiner``: whether this rank was among the last to do so."""
 
     _begin: Any = lambda self: None
     _end: Any = _begin
@@ -44,7 +44,7 @@ class _JoinConfig(NamedTuple):
 
 
 class Joinable(ABC):
-    """An object with collectives in each step, which calls ``Join.notify_join_context(self)`` before them."""
+    """An object that calls ``Join.notify_join_context(self)`` in each step, and then runs collectives."""
 
     @abstractmethod
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Joinable(ABC):
     @property
     @abstractmethod
     def join_device(self) -> Device:
-        """The device. Only for PyTorch's protocol, as ranks exchange numbers as objects."""
+        """The device. Unused, because ranks exchange numbers as objects; part of PyTorch's protocol."""
 
     @property
     @abstractmethod
@@ -67,13 +67,13 @@ class Joinable(ABC):
 
 
 class Join:
-    """The context for such a loop. Raises ValueError if there are no objects, or they are in different groups.
+    """The context for such a loop. Raises ValueError if there are no objects, or if their groups differ.
 
     Args:
         joinables: the objects, in the order in which each step uses them.
-        enable: False leaves the loop unchanged.
+        enable: if False, the context has no effect.
         throw_on_early_termination: raise RuntimeError on all ranks as soon as one runs out of batches.
-        kwargs: for the hooks. ``divide_by_initial_world_size`` is DistributedDataParallel's.
+        kwargs: for ``join_hook``, such as DistributedDataParallel's ``divide_by_initial_world_size``.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Join:
 
     @staticmethod
     def notify_join_context(joinable: Any) -> Any:
-        """Announce that this rank begins a step, which only a context's first object does. Returns None after all ranks
+        """Announce that this rank begins a step. Only a context's first object does this. Returns None after all ranks
         have answered. With ``throw_on_early_termination``, raises RuntimeError if a rank has run out."""
         config = getattr(joinable, "_join_config", _JoinConfig())
         begins = config.is_first_joinable and config.enable
@@ -136,7 +136,7 @@ _EXHAUSTED = "Detected at least one rank that exhausted inputs. Throwing across 
 
 
 def gathered(word: int, group: ProcessGroup) -> list[int]:
-    """A number from each rank of a group."""
+    """Gather a number from each rank of a group."""
     words = [0] * group.size()
     all_gather_object(words, word, group)
     return words

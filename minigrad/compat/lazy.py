@@ -1,7 +1,7 @@
 """Layers that infer the input width from their first input.
 
 Until then, or until a state dict is loaded, their parameters do not have shapes or values. On its first call, a layer
-initialises its parameters as it would have at construction, and its class becomes the class without "Lazy". For custom
+initialises its parameters as its usual class would at construction, and becomes an instance of that class. For custom
 layers, use ``LazyModuleMixin``.
 """
 
@@ -30,7 +30,7 @@ class UninitializedTensorMixin(Tensor):
 
     @property
     def shape(self) -> Size:
-        """Raise RuntimeError if the shape is unknown."""
+        """Raise RuntimeError, because the shape is unknown."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized module, or in "
@@ -78,8 +78,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
 
 
 class LazyModuleMixin(Module):
-    """A mixin, listed before a module's class: parameters may be ``UninitializedParameter``s until the first call,
-    after which the module's class becomes ``cls_to_become``, if set.
+    """A mixin, listed before a module's base class. Parameters may be ``UninitializedParameter``s until the first call.
+    Then, the module's class becomes ``cls_to_become``, if set.
 
         class Scale(LazyModuleMixin, nn.Module):
             def __init__(self):
@@ -195,7 +195,7 @@ class _LazyConv(_Lazy, becomes=Conv1d, width="in_channels"):
 
 def _lazy(base: Any, layer: Any, **constants: Any) -> Any:
     first = next(iter(inspect.signature(layer).parameters))
-    words = {"__doc__": f"``{layer.__name__}({first}, ...)`` with as many channels as its first input."}
+    words = {"__doc__": f"``{layer.__name__}({first}, ...)`` with as many channels as its first input has."}
     return type(f"Lazy{layer.__name__}", (base, layer), {**words, "__module__": __name__}, becomes=layer, **constants)
 
 

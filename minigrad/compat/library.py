@@ -22,8 +22,8 @@ __all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "register_au
 
 
 class CustomOpDef:
-    """An operator: ``torch.ops.NAMESPACE.NAME``, all its overloads, and the result of ``custom_op``. ``impl`` sets the
-    function that computes the result."""
+    """An operator ``torch.ops.NAMESPACE.NAME``. All its overloads and the result of ``custom_op`` are the same object.
+    ``impl`` sets the function that computes the result."""
 
     def __init__(self, namespace: str, name: str, function: Callable[..., Any] | None = None) -> None:
         self._namespace, self._opname = namespace, name
@@ -126,8 +126,8 @@ def custom_op(
     schema: str | None = None,
     tags: Any = None,
 ) -> Any:
-    """Register a function "namespace::name" as ``torch.ops.NAMESPACE.NAME``. Without ``fn``, return a decorator. The
-    function runs unchanged, and other arguments are ignored. Raises ValueError if there is no namespace."""
+    """Register a function as the operator "namespace::name". Without ``fn``, return a decorator. The function runs
+    unchanged, and the other arguments are ignored. Raises ValueError if there is no namespace."""
     op = _op(name)
 
     def register(function: Callable[..., Any]) -> CustomOpDef:

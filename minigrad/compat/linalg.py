@@ -44,9 +44,9 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = Fal
 def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """A matrix norm: "fro"; "nuc", 2 or -2 (the sum, largest or smallest singular value); 1 or -1, or inf or -inf (the
-    largest or smallest column sum, or row sum, of |x|). The largest of an empty set is 0. Raises IndexError for the
-    smallest of an empty set, ValueError for an unknown order."""
+    """A matrix norm: "fro"; "nuc", 2 or -2 (the sum of the singular values, the largest or the smallest); 1 or -1 (the
+    largest or smallest column sum of |x|); inf or -inf (the same for rows). The largest of an empty set is 0. Raises
+    IndexError for the smallest of an empty set, and ValueError for an unknown order."""
     A = A if dtype is None else A.to(dtype)
     if ord in ("fro", "nuc"):
         return _norm(A, ord, tuple(dim), keepdim)
@@ -96,7 +96,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 @spelled
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """The powers 0 to N - 1 (by default, N is the length of x) of vectors as rows: (..., L) -> (..., L, N)."""
+    """Each row contains the powers 0 to N - 1 of an element; N is L by default: (..., L) -> (..., L, N)."""
     if N is not None and N <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, not {N}")
     x = x if x.array.ndim else x.unsqueeze(0)

@@ -30,7 +30,7 @@ def _spread(input: Tensor, mask: Tensor) -> Tensor:
     """The mask, expanded to the input's shape. Raises ValueError if the mask has more or longer axes."""
     shape = input.array.shape
     if mask.array.ndim > input.array.ndim or common_shape(mask.array.shape, shape) != shape:
-        raise ValueError(f"mask of shape {list(mask.shape)} does not broadcast to the input's {list(shape)}")
+        raise ValueError(f"mask of shape {list(mask.shape)} does not broadcast to the input's shape {list(shape)}")
     return mask.bool().expand(shape)
 
 
@@ -80,8 +80,8 @@ def _least(x: Tensor) -> Any:
 
 
 _greatest = lambda x: extreme(x, "max")
-amax = _over(reduction.amax, _least, "The maximum over ``dim``; the dtype's smallest where the mask is empty.")
-amin = _over(reduction.amin, _greatest, "The minimum over ``dim``; the dtype's largest where the mask is empty.")
+amax = _over(reduction.amax, _least, "The maximum over ``dim``; the dtype's smallest value where the mask is empty.")
+amin = _over(reduction.amin, _greatest, "The minimum over ``dim``; the dtype's largest value where the mask is empty.")
 argmax = _over(reduction.argmax, _least, "The index of the maximum along ``dim``, in the input's dtype.")
 argmin = _over(reduction.argmin, _greatest, "The index of the minimum along ``dim``, in the input's dtype.")
 logsumexp = _over(reduction.logsumexp, _least, "ln Σ eˣ over ``dim``; -inf where the mask is empty.")
@@ -101,7 +101,7 @@ def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Mask) -> Tensor:
 
 
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """The lower median along ``dim``, ignoring NaN; NaN if nothing is left. Raises ValueError for integers then."""
+    """The lower median along ``dim``, ignoring NaN. If nothing is left, it is NaN; integers raise ValueError."""
     floats = input if input.is_floating_point() else input.float()
     result = statistics.nanmedian(_filled(floats, mask, math.nan), dim, keepdim).values
     if floats is input:

@@ -2,7 +2,7 @@
 
 A row lists PyTorch modules, a *source*, and names in the modules. Continuation lines are indented. A source is a
 minigrad module ("=typing" is a Python module), or "module:" for the contents of a module. If a source ends in "." or
-":", the name is appended to it, or minigrad's name if different ("theirs=ours").
+":", the name is appended to it, or minigrad's name if that is different ("theirs=ours").
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ torch.utils.data | compat.no_ops: | functional_datapipe=decorators
 
 
 def _sources(table: str) -> dict[str, dict[str, Any]]:
-    """A table by PyTorch module (without "torch.") and name. Sources in parentheses become a tuple."""
+    """Read a table by PyTorch module (without "torch.") and name. Sources in parentheses become a tuple."""
     modules: dict[str, dict[str, Any]] = {}
     for places, source, names in rows(table):
         for place, pair in product(places.split(), names.split()):
@@ -301,7 +301,7 @@ MODULES: dict[str, str | tuple[str, ...]] = {
     for name, source in row.items()
 }
 NAMES: dict[str, dict[str, str]] = _sources(_NAMES)
-# PyTorch's path for the modules in this folder, the first if there are several.
+# PyTorch's paths for the modules in this folder: the first path if there are several.
 _TORCH_PATHS = {f"{PACKAGE}.{s}": path for path, s in reversed(MODULES.items()) if str(s).startswith("compat.")}
 
 
@@ -346,7 +346,7 @@ class _OldModule(AliasModule):
 
 
 def find(place: str, name: str) -> Any:
-    """Look up a name that a module lacks: in the table, as a submodule, or as an absent name. Or raise MissingName."""
+    """Look up a name that a module lacks: in the table, as a submodule, or as an absent name. May raise MissingName."""
     path = _torch_path(place)
     if (source := NAMES.get(path, {}).get(name)) is not None:
         return resolve(source)
@@ -399,7 +399,7 @@ def resolve(source: str) -> Any:
 
 
 def others(place: str) -> list[str]:
-    """All names found by ``find`` in a module, for ``dir``."""
+    """All names that ``find`` finds in a module, for ``dir``."""
     path = _torch_path(place)
     parts = (path.rpartition(".") for path in (*MODULES, *ABSENT) if "*" not in path)
     return sorted({*NAMES.get(path, {}), *(name for parent, _, name in parts if parent == path)})
@@ -435,7 +435,7 @@ def missing(place: str, name: str) -> str:
     near = [_torch_name(place, other) for other in close]
     if not close or close[0].lower() != name.lower():
         near = [_torch_name(p, name) for p in map(_full, ("", *_SEARCHED.split())) if name in _public_names(p)] + near
-    return f"{text}; nearest: {dtype.shown(near[0])}" if near else text
+    return f"{text}; did you mean {dtype.shown(near[0])}?" if near else text
 
 
 def _public_names(place: str) -> list[str]:

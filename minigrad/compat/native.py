@@ -83,7 +83,7 @@ def native_batch_norm(
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """``F.grid_sample`` with numbers instead of names for its modes."""
+    """``F.grid_sample`` with integers instead of names for its modes."""
     mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
     padding = ("zeros", "border", "reflection")[padding_mode]
     return F.grid_sample(input, grid, mode, padding, align_corners)
@@ -91,7 +91,7 @@ def grid_sampler(
 
 def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
     """Cut each tensor along ``dim`` into ``num_chunks``, padding the last ones with zeros. Row n of the result contains
-    all n-th pieces, flattened from ``dim`` on."""
+    the n-th chunk of every tensor, flattened from ``dim`` on."""
     if not tensors or num_chunks < 1 or not all(tensor.numel() for tensor in tensors):
         raise RuntimeError(f"_chunk_cat expects non-empty tensors and at least one chunk, got {num_chunks}")
     rows = []
@@ -103,11 +103,11 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
 
 
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = None, out_dtype: Any = None) -> Tensor:
-    """A product for each of G groups: ``torch._grouped_mm``, as in the layers of a mixture of experts.
+    """A product for each of G groups (``torch._grouped_mm``), as in the layers of a mixture of experts.
 
-    With one matrix and G matrices, a group consists of rows of the first, (N, K) and (G, K, M) -> (N, M), or columns of
-    the second, (G, N, K) and (K, M) -> (N, M). With two matrices, it is a part of K: (G, N, M). Rows outside all groups
-    are 0. ``offs``, int32: the end of each group. Raises RuntimeError if it is missing, or given for two 3D tensors.
+    Groups are ranges of rows, (N, K) and (G, K, M) -> (N, M), of columns, (G, N, K) and (K, M) -> (N, M), or of K,
+    (N, K) and (K, M) -> (G, N, M). Rows outside all groups are 0. ``offs``, int32, contains the end of each group. Two
+    3D tensors do not need it. Raises RuntimeError if it is missing, or if it is passed with two 3D tensors.
     """
     sides = mat_a.ndim, mat_b.ndim
     if (offs is None) != (sides == (3, 3)):

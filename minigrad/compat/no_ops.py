@@ -1,4 +1,4 @@
-"""Functions called by PyTorch programs that do nothing, as minigrad does not need them. ``names.py`` lists their names.
+"""Functions that do nothing here, but that PyTorch programs call. ``names.py`` lists their names.
 
 Nothing is compiled, traced or recorded: functions and modules are returned unchanged, and "compiled" state dicts do not
 contain ``_orig_mod.``. Ranks do not call each other's functions, tensors are sent as pickles, and ops run in order.
@@ -40,8 +40,8 @@ def compile(
     disable: bool = False,
     recompile_limit: int | None = None,
 ) -> Any:
-    """Return ``model``, a function or a module, unchanged, or return a decorator that does so. Raises RuntimeError for
-    a mode that PyTorch does not have, or for both a mode and options."""
+    """Return ``model``, a function or a module, unchanged, or return a decorator that does so. Raises RuntimeError if
+    PyTorch does not have the mode, or if both a mode and options are passed."""
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but not both at the same time.")
     if mode is not None and mode not in MODES:
@@ -56,7 +56,7 @@ def unwrap_optional(x: Any) -> Any:
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Check the name. Raises AssertionError if the strategy does not exist."""
+    """Check that the strategy exists. Raises AssertionError if it does not."""
     assert new_strategy in SHARING
 
 

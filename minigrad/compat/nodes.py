@@ -112,7 +112,7 @@ _RESULTS = ("result", "output", "result0", "result1", "result2")
 
 def of_node(node: Any, name: str) -> Any:
     """An attribute of a node, or of a leaf's AccumulateGrad, except its name and edges. Raises AttributeError if the
-    node and its Function's context lack it, RuntimeError if it was saved and a backward pass has freed it."""
+    node and its Function's context lack it, and RuntimeError if a backward pass has freed it."""
     if name in _METHODS:
         return partial(_METHODS[name], node)
     if name == "metadata":
@@ -142,8 +142,8 @@ def _saved(node: Node, name: str) -> Any:
 
 
 def _place(node: Node, name: str) -> tuple[int | None, Any]:
-    """The position, for a PyTorch name, of a saved tensor among a node's values, -1 for its result; or None and another
-    value. Raises AttributeError for an unknown name."""
+    """The saved tensor with a PyTorch name: its position among a node's values (-1 for the result) and None, or else
+    None and the value itself. Raises AttributeError for an unknown name."""
     op, plan = node.op, node.plan
     if name in _RESULTS and plan.keeps_out:
         return -1, None

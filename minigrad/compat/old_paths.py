@@ -1,4 +1,4 @@
-"""Old paths of modules that are now in ``minigrad_models``, which work for one more release with a warning."""
+"""Old paths of modules that moved to ``minigrad_models``. They work for one more release, with a warning."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def new_path(path: str) -> str | None:
 
 
 def picture(name: str) -> Any:
-    """A function formerly in ``minigrad.viz``, whose module has the same name."""
+    """A function that was in ``minigrad.viz``, in a module of the same name."""
     note(f"{PACKAGE}.viz.{name}", f"{MODELS}.viz.{name}")
     return getattr(import_module(f"{MODELS}.viz"), name)
 
 
 def note(old: str, new: str) -> None:
     """Warn that a name has changed."""
-    warn(f"{old} is now {new}; a later release removes the old name", FutureWarning)
+    warn(f"{old} is now {new}; a later release will remove the old name", FutureWarning)

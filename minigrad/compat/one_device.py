@@ -1,5 +1,5 @@
-"""``DataParallel`` and similar classes for one process and one device, which run the module itself. Nothing is split,
-copied or sent. Functions with a devices argument raise NotImplementedError for several devices."""
+"""``DataParallel`` and similar classes for one process and one device. They run the module itself, without splitting,
+copying or sending anything. Functions with a devices argument raise NotImplementedError for several devices."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def gather(outputs: Devices, target_device: Any, dim: int = 0) -> Any:
 
 
 def _tensors(name: str, options: int, devices: Any, *args: Any) -> Any:
-    """The tensor arguments that follow a number of options."""
+    """The tensor arguments, which follow ``options`` other arguments."""
     _check_one(devices if isinstance(devices, (tuple, list)) else [devices], f"{name}.apply")
     return args[options:]
 

@@ -1,8 +1,8 @@
 """``torch.overrides``: classes that override functions with ``__torch_function__``, and modes that intercept calls.
 
-The library's functions check for neither. The first mode, tensor of a user-defined class, or argument with a
-``__torch_function__`` replaces all public functions, methods and properties with an ``_Asking``. By then, programs have
-stored functions in tables and variables, so a free function remains the same object, and only the function in its
+The library's functions check for neither. When the first mode, tensor of a user-defined class, or argument with a
+``__torch_function__`` appears, an ``_Asking`` replaces each public function, method and property. By then, programs
+have stored functions in tables and variables. So a free function remains the same object, and only the function in its
 closure is replaced (``tracebacks.border``). A property also remains the same object, with new functions. Any other
 method is replaced, as an attribute of its class, with an object equal to it.
 """
@@ -54,7 +54,7 @@ _is_torch_function_enabled = lambda: _state.ask_classes
 _is_torch_function_mode_enabled = lambda: bool(_state.modes)
 _len_torch_function_stack = lambda: len(_state.modes)
 
-# Whom to ask ----------------------------------------------------------------------------------------------
+# Dispatching ----------------------------------------------------------------------------------------------
 
 _PLAIN = frozenset({Tensor, Parameter, type(None), bool, int, float, complex, str, slice, Size, Device, dtype.DType})
 
@@ -93,8 +93,8 @@ def resolve_name(f: Any) -> str | None:
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """The innermost mode's result for a call of ``public_api(*args, **kwargs)``, or else that of the first class among
-    ``relevant_args`` to return one. Raises TypeError if all return NotImplemented."""
+    """The result of ``public_api(*args, **kwargs)`` from the innermost mode, or else from the first class among
+    ``relevant_args`` that returns one. Raises TypeError if all return NotImplemented."""
     values = _answering(relevant_args) if _state.ask_classes else []
     types = tuple(map(type, values))
     result: Any = NotImplemented
@@ -126,7 +126,7 @@ def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None)
 
 
 def disabled(func: Any, args: Any, kwargs: Any) -> Any:
-    """The function's result without asking classes."""
+    """Call a function without asking classes."""
     with DisableTorchFunctionSubclass():
         return func(*args, **kwargs)
 
@@ -148,8 +148,8 @@ def get_default_nowrap_functions() -> set[Any]:
 
 
 class TorchFunctionMode:
-    """Within a ``with``, intercepts every public function call. Subclass it and define ``__torch_function__(self, func,
-    types, args=(), kwargs=None)``, which runs outside the mode."""
+    """Intercepts every public function call within a ``with`` block. Subclass it and define ``__torch_function__(self,
+    func, types, args=(), kwargs=None)``, which runs outside the mode."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
@@ -342,7 +342,7 @@ def interpose(wrappers: Mapping[Any, Callable[[Any], Any]]) -> None:
 _lock = threading.Lock()
 _counts = {"modes": 0, "classes": 0}
 _is_open = False
-# How often functions switch back: CPython 3.13 stops caching attributes of a class after 1,000 changes.
+# How often functions can still switch back: CPython 3.13 stops caching attributes of a class after 1,000 changes.
 _closings = 100
 
 
@@ -361,7 +361,7 @@ def _open(**more: int) -> None:
 
 def met(values: Iterable[Any], error: Exception | None) -> bool:
     """Record that a class with overrides has appeared. Returns True if the call that rejected it did not ask, because
-    asking was still off or another thread encountered the first class during this call."""
+    asking was still off, or another thread enabled it during this call."""
     if not _counts["classes"]:
         _open(classes=1)
         return True

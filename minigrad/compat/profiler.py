@@ -15,9 +15,9 @@ class profile(_profile):
     """The older form of ``minigrad.profiler.profile``, which doubles as a list of events.
 
     Args:
-        enabled: False to record nothing.
+        enabled: if False, record nothing.
         use_cuda: synchronise with the GPU at each event.
-        use_device: "cuda" has the same effect. For record_shapes and others, see ``profile``. The rest are ignored.
+        use_device: "cuda" has the same effect. The other arguments are as in ``profile``, or ignored.
     """
 
     def __init__(

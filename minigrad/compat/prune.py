@@ -1,10 +1,10 @@
 """Pruning: parameters with a mask of zeros and ones, under the name of ``torch.nn.utils.prune`` (Han et al. 2015).
 
-A pruned parameter is stored as ``name_orig``; the buffer ``name_mask`` shows which elements remain. A hook before each
-forward pass sets the attribute ``name`` to their product, so that training continues with the remaining elements.
+A pruned parameter is stored as ``name_orig``; the buffer ``name_mask`` shows which elements remain. Before each forward
+pass, a hook sets the attribute ``name`` to their product, so that training continues with the remaining elements.
 
     prune.l1_unstructured(layer, "weight", amount=0.3)  # the smallest 30 %
-    prune.ln_structured(layer, "weight", amount=2, n=2, dim=0)  # two rows more, by their norms
+    prune.ln_structured(layer, "weight", amount=2, n=2, dim=0)  # two more rows, those with the smallest norms
     prune.remove(layer, "weight")  # an ordinary parameter again, with zeros
 
 An int ``amount`` is a number of elements (or slices); otherwise, it is a fraction of them, from 0 to 1.
@@ -29,8 +29,8 @@ M = TypeVar("M", bound=Module)
 
 class BasePruningMethod(ABC):
     """A pruning method, which is also the hook before a module's forward pass. Subclasses implement ``compute_mask``.
-    ``PRUNING_TYPE`` determines what a second pruning selects from: "unstructured" from the remaining elements,
-    "structured" from the remaining slices of ``dim``, "global" from all elements."""
+    ``PRUNING_TYPE`` is the set from which a second pruning selects: the remaining elements ("unstructured"), the
+    remaining slices of ``dim`` ("structured"), or all elements ("global")."""
 
     PRUNING_TYPE: ClassVar[str] = "unstructured"
     _tensor_name: str
@@ -40,7 +40,7 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """Compute the mask for a tensor of scores. It is zero at least where ``default_mask`` is zero."""
+        """Compute the mask for a tensor of scores. It must be zero wherever ``default_mask`` is zero."""
 
     def apply_mask(self, module: Module) -> Tensor:
         """The product of the parameter and its mask."""
@@ -79,7 +79,7 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
-        """A tensor times the mask computed for it, or for ``importance_scores`` of its shape."""
+        """Multiply a tensor by the mask for it, or for ``importance_scores`` of the same shape."""
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
             raise AssertionError("importance_scores should have the same shape as tensor t")
@@ -107,7 +107,7 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: BasePruningMethod) -> None:
-        """Add a method for the same parameter. Raises TypeError for other objects, ValueError for other parameters."""
+        """Add a method. Raises TypeError for other objects, and ValueError if it is for another parameter."""
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if self._tensor_name != method._tensor_name:
@@ -143,7 +143,7 @@ class Identity(BasePruningMethod):
 
 
 class _ByAmount(BasePruningMethod):
-    _scores: Any  # for elements or slices, of which the lowest are pruned
+    _scores: Any  # of elements or slices; those with the lowest scores are pruned
 
     def __init__(self, amount: float) -> None:
         if not isinstance(amount, (int, float)):
@@ -254,7 +254,7 @@ custom_from_mask = _by(CustomFromMask, "Prune a parameter where ``mask``, of its
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prune several parameters, given as (module, name) pairs, as one vector, with an unstructured method and its
+    """Prune several parameters, (module, name) pairs, as if they were one vector, with an unstructured method and its
     arguments. ``importance_scores`` maps pairs to tensors of scores. Raises TypeError for other arguments."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")

@@ -37,7 +37,7 @@ def assert_close(
     check_stride: bool = False,
     msg: str | Callable[[str], str] | None = None,
 ) -> None:
-    """Compare tensors or numbers, even in sequences and mappings: ``|actual - expected| <= atol + rtol |expected|``.
+    """Compare tensors or numbers, also in sequences and mappings: ``|actual - expected| <= atol + rtol |expected|``.
 
     Args:
         rtol, atol: the tolerances; by default, the looser of the values for the two dtypes.

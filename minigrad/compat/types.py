@@ -41,5 +41,5 @@ _single, _pair, _triple, _quadruple = (_ntuple(n) for n in (1, 2, 3, 4))
 
 
 def _reverse_repeat_tuple(t: Sequence[Any], n: int) -> tuple[Any, ...]:
-    """Each value n times, from last to first, in the order of ``pad``'s sizes."""
+    """Repeat each value n times, from last to first, in the order of ``pad``'s sizes."""
     return tuple(value for value in reversed(t) for _ in range(n))

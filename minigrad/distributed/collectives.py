@@ -1,7 +1,7 @@
-"""Collectives on tensors: all ranks of a group call the same function in the same order (PyTorch's names). Each
-function returns None when finished; with ``async_op=True``, it returns a ``Work`` immediately. On ranks outside the
-group, it does nothing. All raise ValueError before ``init_process_group``, TypeError if an argument is not a tensor,
-RuntimeError on a timeout and, with TORCH_DISTRIBUTED_DEBUG=DETAIL in the environment, if the calls of ranks differ."""
+"""Collectives on tensors, with PyTorch's names. All ranks of a group must call the same functions in the same order. A
+function returns None when finished or, with ``async_op=True``, a ``Work`` immediately. On ranks outside the group, it
+does nothing. All raise ValueError before ``init_process_group``, TypeError if an argument is not a tensor, and
+RuntimeError on a timeout or, with TORCH_DISTRIBUTED_DEBUG=DETAIL in the environment, if the ranks' calls differ."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def inside(group: Group, call: str = "", *tensors: Any) -> ProcessGroup | None:
 
 
 def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
-    """A group rank, given either a global rank or a group rank; 0 by default."""
+    """The group rank for either a global rank or a group rank; 0 by default."""
     if rank is not None and number is not None:
         raise ValueError(f"pass {what} or group_{what}, not both")
     if number is not None and not 0 <= number < g.size():
@@ -47,26 +47,26 @@ def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
 
 
 def all_reduce(tensor: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False) -> Work | None:
-    """Give all ranks the sum (or another ``ReduceOp``) of their tensors, in place. Shapes and dtypes must match."""
+    """Sum the tensors of all ranks (or apply another ``ReduceOp``), in place on each. Shapes and dtypes must match."""
     return _in_place("all_reduce", tensor, group, async_op, op)
 
 
 def reduce(
     tensor: Tensor, dst: Rank = None, op: Any = SUM, group: Group = None, async_op: bool = False, group_dst: Rank = None
 ) -> Work | None:
-    """``all_reduce`` to rank ``dst`` only. Tensors on the other ranks are unchanged."""
+    """Like ``all_reduce``, but only for rank ``dst``. Tensors on the other ranks are unchanged."""
     return _in_place("reduce", tensor, group, async_op, op, (dst, group_dst, "dst"))
 
 
 def broadcast(
     tensor: Tensor, src: Rank = None, group: Group = None, async_op: bool = False, group_src: Rank = None
 ) -> Work | None:
-    """Give all ranks the tensor of rank ``src``, in place."""
+    """Copy the tensor of rank ``src`` to all ranks, in place."""
     return _in_place("broadcast", tensor, group, async_op, None, (src, group_src, "src"))
 
 
 def _in_place(call: str, tensor: Tensor, group: Group, async_op: bool, op: Any, at: Any = None) -> Work | None:
-    """Run a collective in place. ``op`` and ``at`` (the arguments for the root) are None where the call lacks them."""
+    """Run a collective in place. ``op`` and ``at`` (the arguments for the root) are None if the call has none."""
     if (g := inside(group, call, tensor)) is None:
         return None
     return _run(call, g, tensor, tensor, async_op, op=op, root=None if at is None else root_of(g, *at))
@@ -75,7 +75,7 @@ def _in_place(call: str, tensor: Tensor, group: Group, async_op: bool, op: Any, 
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """``all_gather`` into one tensor, which concatenates the tensors of all ranks."""
+    """Like ``all_gather``, but concatenate the tensors of all ranks in one tensor."""
     if (g := inside(group, "all_gather", output_tensor, input_tensor)) is None:
         return None
     _check_parts(output_tensor, input_tensor, g, "output_tensor", "input_tensor")
@@ -85,7 +85,7 @@ def all_gather_into_tensor(
 def reduce_scatter_tensor(
     output: Tensor, input: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """``reduce_scatter`` of one tensor, which concatenates the parts for all ranks."""
+    """Like ``reduce_scatter``, but ``input`` is one tensor, the concatenation of the parts for all ranks."""
     if (g := inside(group, "reduce_scatter", output, input)) is None:
         return None
     _check_parts(input, output, g, "input", "output")
@@ -100,8 +100,8 @@ def all_to_all_single(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """``all_to_all`` of one tensor, split along its first axis. The sizes are the numbers of rows from and for each
-    rank, equal by default. Raises ValueError if the sizes do not add up to the number of rows."""
+    """Like ``all_to_all``, but split one tensor along its first axis. The sizes are the numbers of rows from and for
+    each rank, by default equal. Raises ValueError if the sizes do not add up to the number of rows."""
     if (g := inside(group, "all_to_all", output, input)) is None:
         return None
     _check_dtype("all_to_all_single", output, input)
@@ -120,8 +120,8 @@ def _run(
     root: Rank = None,
     sizes: Any = None,
 ) -> Work | None:
-    """Begin a call that reads one tensor and writes another, perhaps the same. ``listed``: the outputs in it. ``into``
-    (written) and ``own`` (read) may be None except on the ``root`` (a group rank). ``sizes``: the numbers of elements
+    """Begin a call that reads ``own`` and writes ``into``, which may be the same tensor. Either may be None except on
+    the ``root`` (a group rank). ``listed``: the tensors to which ``into`` is copied. ``sizes``: the numbers of elements
     that an all-to-all receives from and sends to each rank."""
     tensor = own if call.endswith("gather") else into
     assert tensor is not None
@@ -159,7 +159,7 @@ def all_gather(tensor_list: Tensors, tensor: Tensor, group: Group = None, async_
 def reduce_scatter(
     output: Tensor, input_list: Tensors, op: Any = SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Reduce the r-th tensors of all ranks to ``output`` on rank r. Shapes and dtypes must match."""
+    """Reduce the r-th tensors in all ranks' lists to ``output`` on rank r. Shapes and dtypes must match."""
     if (g := inside(group, "reduce_scatter", output)) is None:
         return None
     rows = _rows(input_list, g, "input_list", output, filled=True)
@@ -174,7 +174,7 @@ def gather(
     async_op: bool = False,
     group_dst: Rank = None,
 ) -> Work | None:
-    """``all_gather`` to rank ``dst`` only. Other ranks do not pass a list."""
+    """Like ``all_gather``, but only for rank ``dst``. Other ranks do not pass a list."""
     if (g := inside(group, "gather", tensor)) is None:
         return None
     root = root_of(g, dst, group_dst, "dst")
@@ -190,7 +190,7 @@ def scatter(
     async_op: bool = False,
     group_src: Rank = None,
 ) -> Work | None:
-    """Give rank r the r-th tensor in the list of rank ``src``. Other ranks do not pass a list."""
+    """Copy the r-th tensor in the list of rank ``src`` to ``tensor`` on rank r. Other ranks do not pass a list."""
     if (g := inside(group, "scatter", tensor)) is None:
         return None
     root = root_of(g, src, group_src, "src")
@@ -218,10 +218,10 @@ def _rows(
     tensors: Tensors | None, g: ProcessGroup, what: str, like: Tensor, filled: bool = False, root: Rank = None
 ) -> Any:
     """A new tensor with a row for each tensor in a list, copied if ``filled``; None except on the ``root``. Raises
-    TypeError without tensors; ValueError unless there is one per rank, matching ``like``, or if not on the ``root``."""
+    TypeError unless all are tensors; ValueError unless one per rank matches ``like``, or if passed elsewhere."""
     if root is not None and g.number != root:
         if tensors:
-            raise ValueError(f"only rank {g.ranks[root]} takes {what}: omit it on the others")
+            raise ValueError(f"only rank {g.ranks[root]} takes {what}: omit it on the other ranks")
         return None
     _check_list([] if tensors is None else tensors, g, what)
     arrays = [tensor.array for tensor in tensors or ()]
@@ -244,8 +244,8 @@ def _check_list(tensors: Any, g: ProcessGroup, what: str) -> None:
 def _check_parts(whole: Tensor, part: Tensor, g: ProcessGroup, one: str, other: str) -> None:
     if whole.array.size != part.array.size * g.size() or whole.array.dtype != part.array.dtype:
         kinds = [f"{dt.of(t.array).name} of shape {tuple(t.array.shape)}" for t in (whole, part)]
-        kinds_text = f"{one} is {kinds[0]}, and {other} {kinds[1]}"
-        raise ValueError(f"{one} must have {g.size()} times the elements of {other}, and its dtype: {kinds_text}")
+        kinds_text = f"{one} is {kinds[0]}, and {other} is {kinds[1]}"
+        raise ValueError(f"{one} must have {g.size()} times the elements of {other} and the same dtype: {kinds_text}")
 
 
 def _check_dtype(call: str, *tensors: Tensor) -> None:
@@ -303,7 +303,7 @@ def _overlap(one: Any, other: Any) -> bool:
 
 
 def _reduction(op: Any, tensor: Tensor) -> str:
-    """The name of a reduction. Raises TypeError if it is not a ReduceOp, RuntimeError for unsupported dtypes."""
+    """The name of a reduction. Raises TypeError if it is not a ReduceOp, and RuntimeError for unsupported dtypes."""
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op must be a ReduceOp, not {type(op).__name__}")
     kind, name = tensor.array.dtype.kind, op.value

@@ -1,6 +1,6 @@
-"""Collectives that gradients flow through (``torch.distributed.nn.functional``). The adjoint of each is either itself
-or another collective, as gradients flow back along the path that the data took. The backward pass is thus also a
-collective, and must run on all ranks."""
+"""Differentiable collectives (``torch.distributed.nn.functional``). The adjoint of each is either itself or another
+collective, as gradients flow back along the path that the data took. The backward pass is thus also collective and must
+run on all ranks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Linear = Callable[[Tensor], Tensor]
 
 @op(tensor=lambda g, function, adjoint: _through(g, adjoint, function))
 def _collective(tensor: Array, function: Linear, adjoint: Linear) -> Array:
-    """A linear function of all ranks' tensors, and its ``adjoint``"""
+    """A linear function of all ranks' tensors. Its gradient is the ``adjoint``."""
     return function(wrap(tensor).contiguous()).array
 
 

@@ -25,7 +25,7 @@ __all__ += ["get_rank", "get_world_size", "group", "init_process_group", "is_ava
 __all__ += ["is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched"]
 __all__ += ["new_group", "reduce_op"]
 default_pg_timeout = timedelta(minutes=30)
-OF_FIRST = "_of_first_rank"  # an attribute of errors that rank 0 has sent to all
+OF_FIRST = "_of_first_rank"  # an attribute of errors that rank 0 has sent to all ranks
 GRACE = 1.0  # seconds for rank 0 to show an error common to all ranks and for the others to finish
 BACKENDS = ("mpi", "gloo", "nccl")
 
@@ -61,7 +61,7 @@ class Backend(str):
 
 class ProcessGroup:
     """An ordered list of global ranks, each of which also has a group rank. ``number``: the group rank of this process.
-    ``comm``: the MPI communicator, None in a world of one. ``seconds``: the timeout of calls."""
+    ``comm``: the MPI communicator, None if the world size is 1. ``seconds``: the timeout of calls."""
 
     def __init__(self, ranks: Sequence[int], number: int, backend: str, comm: Any, seconds: float) -> None:
         self.ranks, self.number, self.backend, self.comm, self.seconds = list(ranks), number, backend, comm, seconds
@@ -126,7 +126,7 @@ class ProcessGroup:
             if sys.exc_info()[0] is None:
                 for work in self._pending:
                     work.wait()
-                if self is group.WORLD and self.comm is not None:  # MPICH may lose messages of other ranks when it ends
+                if self is group.WORLD and self.comm is not None:  # MPICH may lose other ranks' messages when it ends
                     wait_for(self.comm.Ibarrier().Test, GRACE, "destroy_process_group")
         if self._gpu is not None:
             self._gpu.close()
@@ -161,23 +161,23 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Connect to the other ranks. Every rank must call it.
+    """Connect to the other ranks. Every rank must call this function.
 
     An MPI launcher starts the ranks: ``python -m minigrad.run``, mpiexec, or Slurm's srun with PMIx or PMI-2. Without a
     launcher, the world is only this process, and MPI is not required. The ranks on a machine divide its kernel threads
     among themselves, unless MINIGRAD_NUM_THREADS or OMP_NUM_THREADS is set.
 
     Args:
-        backend: "mpi", "gloo" (implemented by MPI here), or "nccl", which transfers GPU tensors and uses MPI otherwise.
+        backend: "mpi", "gloo" (implemented by MPI here), or "nccl", which transfers GPU tensors; MPI transfers others.
             None means "gloo" and, on GPUs, "nccl", like PyTorch's "cpu:gloo,cuda:nccl".
         init_method: "env://", "tcp://..." or "file://..."; ignored, as MPI connects the ranks.
         timeout: how long a call waits for the other ranks; 30 minutes by default.
-        world_size, rank: must agree with the launcher; -1 means as set by the launcher.
+        world_size, rank: must agree with the launcher; -1 means the launcher's value.
         store, pg_options: must not be passed.
         group_name, device_id: ignored.
 
     Raises ImportError if mpi4py or MPI is missing in a world of several ranks; ValueError if it is called twice, or the
-    arguments contradict the launcher; RuntimeError if MPI has not started that many ranks.
+    arguments contradict the launcher; and RuntimeError if MPI has not started that many ranks.
     """
     if group.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")
@@ -273,8 +273,8 @@ def is_initialized() -> bool:
 
 
 def the_group(value: Any = None) -> ProcessGroup:
-    """A group, by default the world. Raises ValueError before ``init_process_group``, TypeError if it is not a group or
-    this rank is outside it."""
+    """Check a group, by default the world, and return it. Raises ValueError before ``init_process_group``, and
+    TypeError if it is not a group or this rank is outside it."""
     if group.WORLD is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
     if value is None:
@@ -304,7 +304,7 @@ def new_group(
     Args:
         ranks: global ranks; None means all. timeout: see ``init_process_group``; None means the world's timeout.
         backend: None means the world's backend. use_local_synchronization: only members call this function.
-        pg_options, group_desc, device_id: ignored. sort_ranks: False keeps the order of ``ranks``.
+        pg_options, group_desc, device_id: ignored. sort_ranks: if False, keep the order of ``ranks``.
 
     Returns ``GroupMember.NON_GROUP_MEMBER`` on other ranks. Raises ValueError if a rank is unknown or repeated.
     """
@@ -312,7 +312,7 @@ def new_group(
     listed = list(world.ranks if ranks is None else ranks)
     members = sorted(listed) if sort_ranks else listed
     if len(set(members)) < len(members) or not members or not set(members) <= set(world.ranks):
-        raise ValueError(f"a group's ranks must be distinct, from 0 to {world.size() - 1}, not {list(ranks or [])}")
+        raise ValueError(f"a group's ranks must be distinct and from 0 to {world.size() - 1}, not {list(ranks or [])}")
     is_inside = world.number in members
     comm = None
     if world.comm is not None and not use_local_synchronization:

@@ -31,7 +31,7 @@ TORCHRUN_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 
 
 class Place(NamedTuple):
-    """A process's ``rank`` and the world ``size``, then those on this machine if the launcher sets them."""
+    """A process's ``rank`` and the world ``size``, then the same for this machine if the launcher sets them."""
 
     rank: int = 0
     size: int = 1

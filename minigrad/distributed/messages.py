@@ -17,8 +17,8 @@ MOST_TAG = 2**20
 
 
 def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, group_dst: Rank = None) -> Work | None:
-    """Begin to send a tensor to another rank, which receives it with the same ``tag``. Raises ValueError if the rank
-    does not exist or is this one, TypeError if this is not a tensor."""
+    """Begin to send a tensor to another rank, which must receive it with the same ``tag``. Raises ValueError if the
+    rank does not exist or is this one, and TypeError if ``tensor`` is not a tensor."""
     if (g := inside(group, "isend", tensor)) is None:
         return None
     to = peer_of(g, dst, group_dst, "dst")
@@ -28,8 +28,8 @@ def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, g
 
 
 def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> Work | None:
-    """Begin to receive a tensor of this shape and dtype in place from a rank; None means the first sender. Raises
-    ValueError if the rank does not exist or is this one, TypeError if this is not a tensor."""
+    """Begin to receive a tensor of the same shape and dtype into ``tensor``. A ``src`` of None means any rank. Raises
+    ValueError if the rank does not exist or is this one, and TypeError if ``tensor`` is not a tensor."""
     if (g := inside(group, "irecv", tensor)) is None:
         return None
     source = None if src is None and group_src is None else peer_of(g, src, group_src, "src")
@@ -59,7 +59,7 @@ def recv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, gr
 
 
 def peer_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
-    """The group rank of another rank; see ``root_of``. Raises ValueError if no number is given, or for this rank."""
+    """The group rank of another rank; see ``root_of``. Raises ValueError if neither is passed, or for this rank."""
     peer = root_of(g, rank, number, what)
     if rank is None and number is None:
         raise ValueError(f"pass {what} or group_{what}")
@@ -90,8 +90,8 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
-    """Begin several messages. On GPUs, where messages run one after another, begin them all at once. Raises
-    ValueError if the list is empty or has other elements."""
+    """Begin several messages. On GPUs, where messages run one after another, begin them all at once. Raises ValueError
+    if the list is empty or an element is not a P2POp."""
     if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ValueError("batch_isend_irecv takes a list of at least one P2POp")
     with ExitStack() as stack:

@@ -1,5 +1,5 @@
-"""Array transfers between ranks on CPUs over MPI, using mpi4py. In a world of one, arrays are copied. Collectives are
-non-blocking, as MPI does not match a blocking call on one rank with a non-blocking call on another; it is as fast."""
+"""Array transfers between ranks on CPUs over MPI, using mpi4py. If the world size is 1, arrays are copied. Collectives
+are non-blocking (and as fast), as MPI cannot match a blocking call on one rank with a non-blocking call on another."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def load() -> Any:
 
 
 def connect(place: Place) -> Any:
-    """Start MPI and return a communicator of all ranks. Raises ImportError if mpi4py or MPI is missing, RuntimeError if
-    MPI's rank and size differ from the place."""
+    """Start MPI and return a communicator of all ranks. Raises ImportError if mpi4py or MPI is missing, and
+    RuntimeError if MPI's rank and size differ from ``place``."""
     world = load().COMM_WORLD
     if (world.rank, world.size) != place[:2]:
         version = " ".join(load().Get_library_version().split(",")[0].split()[:3])
@@ -45,7 +45,7 @@ def connect(place: Place) -> Any:
             "ranks with python -m minigrad.run, or with that MPI's own mpiexec"
         )
     world.Barrier()
-    with suppress(OSError):  # MPICH's shared memory: all ranks have mapped it, and a killed job would leave files
+    with suppress(OSError):  # all ranks have mapped MPICH's shared memory, whose files a killed job would leave
         for line in Path("/proc/self/maps").read_text().splitlines():
             if "/dev/shm/mpich_shm_" in line and not line.endswith("(deleted)"):
                 Path(line.split(maxsplit=5)[-1]).unlink(missing_ok=True)
@@ -96,7 +96,7 @@ class Mpi:
 
 
 class Received:
-    """A message on its way to this rank."""
+    """A message that this rank is receiving."""
 
     def __init__(self, request: Any) -> None:
         self._request, self._status = request, load().Status()
@@ -109,7 +109,7 @@ class Received:
 
 
 class Alone:
-    """``Mpi`` for a world of one, with the object methods of its communicator."""
+    """``Mpi`` for a world size of 1, with a communicator's methods for Python objects."""
 
     bcast = staticmethod(lambda value, root: value)
     allgather = staticmethod(lambda value: [copy.deepcopy(value)])

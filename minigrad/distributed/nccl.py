@@ -1,7 +1,7 @@
 """Array transfers between GPUs over NVIDIA's NCCL, using CuPy. Each rank has one GPU. As in PyTorch, the ranks of a
-group share a communicator, also used for ``batch_isend_irecv``; each pair that sends single messages has another. Each
-communicator has a stream. An operation waits for the program's earlier work, and ``join`` makes later work wait for the
-operation. NCCL runs the operations of one communicator one after another, two ranks wait for each other at their first
+group share a communicator, which ``batch_isend_irecv`` also uses; each pair that sends single messages has its own.
+Each communicator has a stream. An operation waits for the program's earlier work, and ``join`` makes later work wait
+for the operation. NCCL runs a communicator's operations one after another. Two ranks wait for each other at their first
 message, and a send may block until it is received, so ranks that all send first must use a batch."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OPS = ("sum", "prod", "min", "max")
 ALL = -1  # used instead of a peer
 KEY_TAG = 2**20 + 2  # above the tags of messages
 Parts = Sequence[tuple[int, Any]]
-Start = Callable[[Any, int], None]  # puts operations of a communicator on a stream
+Start = Callable[[Any, int], None]  # enqueues a communicator's operations on a stream
 
 
 class Operation:
@@ -50,7 +50,7 @@ class Operation:
 
 class Nccl:
     """Collectives and messages on GPUs; see ``mpi.Mpi``. Connects on the first call that requires it. ``comm``: the MPI
-    communicator of the same ranks, None in a world of one. Raises ImportError if CuPy cannot find NCCL."""
+    communicator of the same ranks, None if the world size is 1. Raises ImportError if CuPy cannot find NCCL."""
 
     def __init__(self, cupy: Any, comm: Any) -> None:
         self._nccl = import_module(f"{cupy.__name__}.cuda.nccl")  # CuPy does not import it automatically
@@ -96,7 +96,7 @@ class Nccl:
 
     def receive(self, array: Any, source: int | None, tag: int) -> Operation:
         if source is None:
-            raise ValueError("NCCL can receive only from a given rank: pass src")
+            raise ValueError("NCCL can receive only from a specific rank: pass src")
         peer = self._number(source)
         return self._run("recv", lambda c, s: self._exchange(c, s, [], [(peer, array)]), array, source)
 
@@ -117,7 +117,7 @@ class Nccl:
         self._device = number if self._device is None else self._device
         if number != self._device:
             text = f"NCCL uses this rank's cuda:{self._device}, but a tensor is on cuda:{number}"
-            raise RuntimeError(f"{text}: begin with minigrad.cuda.set_device(distributed.get_node_local_rank())")
+            raise RuntimeError(f"{text}: first call minigrad.cuda.set_device(distributed.get_node_local_rank())")
         with self._cupy.cuda.Device(number):
             pair = ALL if self._batch is not None else peer
             if pair not in self._channels:

@@ -23,7 +23,7 @@ def _together(g: ProcessGroup) -> Any:
 def broadcast_object_list(
     object_list: list[Any], src: Rank = None, group: Group = None, device: Any = None, group_src: Rank = None
 ) -> None:
-    """Give all ranks the objects of rank ``src``, in place. ``device`` is ignored. Raises RuntimeError if the list
+    """Copy the objects of rank ``src`` to all ranks, in place. ``device`` is ignored. Raises RuntimeError if the list
     lengths differ between ranks."""
     if (g := inside(group)) is None:
         return
@@ -35,7 +35,7 @@ def broadcast_object_list(
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
-    """Store rank r's object as the r-th list element on all ranks. Raises ValueError unless the list fits the group."""
+    """Store rank r's object at index r of all ranks' lists. Raises ValueError unless the list has an item per rank."""
     if (g := inside(group)) is not None:
         _check(object_list, g, "object_list")
         object_list[:] = _together(g).allgather(obj)
@@ -44,8 +44,8 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> 
 def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: Rank = None, group: Group = None, group_dst: Rank = None
 ) -> None:
-    """``all_gather_object`` to rank ``dst`` only. Other ranks do not pass a list. Raises ValueError if the list and the
-    group differ in length."""
+    """Like ``all_gather_object``, but only for rank ``dst``. Other ranks do not pass a list. Raises ValueError unless
+    the list has an item per rank."""
     if (g := inside(group)) is None:
         return
     root = root_of(g, dst, group_dst, "dst")

@@ -19,7 +19,7 @@ START = "import sys; sys.path[:] = {0!r}; from minigrad.distributed.spawn import
 
 
 class ProcessException(Exception):
-    """A process has failed. ``error_index``: its number, -1 if unknown. ``exit_code``: that of mpiexec."""
+    """A process has failed. ``error_index``: its number, -1 if unknown. ``exit_code``: mpiexec's exit code."""
 
     def __init__(self, msg: str, error_index: int, exit_code: int) -> None:
         super().__init__(msg)
@@ -42,7 +42,7 @@ class ProcessContext:
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
         """Wait until all have ended, or one has failed and mpiexec has ended the others. Returns False on a timeout.
-        ``grace_period`` is ignored. Raises ProcessRaisedException or ProcessExitedException on a failure."""
+        ``grace_period`` is ignored. Raises ProcessRaisedException or ProcessExitedException if one has failed."""
         try:
             code = self._process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -74,7 +74,7 @@ def spawn(
     Each process imports the program, which therefore needs ``if __name__ == "__main__":``. The function and its
     arguments are pickled. With ``join``, wait until all have ended; otherwise, return a ``ProcessContext``. ``daemon``
     and ``start_method`` are ignored. Raises ProcessRaisedException or ProcessExitedException if a process has failed,
-    after ending the others; ImportError if mpiexec is missing.
+    after ending the others, and ImportError if mpiexec is missing.
     """
     folder = tempfile.TemporaryDirectory(prefix="minigrad-")
     prepared = python_spawn.get_preparation_data("rank")

@@ -59,13 +59,13 @@ class Future(futures.Future[T]):
         return self.result()
 
     def value(self) -> T:
-        """The value. Raises the error if the call failed, RuntimeError if it has not finished."""
+        """The value. Raises the error if the call failed, and RuntimeError if it has not finished."""
         if not self.done():
             raise RuntimeError("the future is not complete: call wait()")
         return self.result()
 
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
-        """A future for the result of ``callback``, which is called with this future once that is complete."""
+        """A future for the result of ``callback``, which is called with this future once it is complete."""
         following: Future[S] = Future()
 
         def call(_: object) -> None:
@@ -95,8 +95,8 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 class Work:
-    """A group call, which writes the tensors ``results``. It runs the transfer ``request``, then ``finish(name)``.
-    ``wait()`` completes it within ``seconds``."""
+    """A call of a group, which writes to the tensors ``results``. It runs the transfer ``request``, then
+    ``finish(name)``. ``wait()`` completes it within ``seconds``."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ raw = bare  # the array of a tensor; anything else unchanged
 
 
 def axis(dim: int, ndim: int) -> int:
-    """The index of an axis, counted from 0. Raises IndexError if the axis does not exist."""
+    """The non-negative index of an axis. Raises IndexError if the axis does not exist."""
     if dim.__class__ is int and -ndim <= dim < ndim:
         return dim if dim >= 0 else dim + ndim
     if not isinstance(dim, (int, np.integer)):
@@ -38,7 +38,7 @@ def axis(dim: int, ndim: int) -> int:
 
 
 def axes(dim: Dims, ndim: int) -> int | tuple[int, ...] | None:
-    """One axis, several axes, or None for all; an empty tuple means all, as in PyTorch. None for a 0-d tensor."""
+    """Normalize one or more axes. Returns None, for all axes, if ``dim`` is None or empty or the tensor is 0-d."""
     if dim is None:
         return None
     if isinstance(dim, (tuple, list)):
@@ -64,7 +64,7 @@ def sizes(lengths: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The common shape to which these shapes broadcast. Raises RuntimeError if they do not."""
+    """The common shape to which these shapes broadcast. Raises RuntimeError if they are incompatible."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -73,7 +73,7 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def operand(other: Any, like: Variable) -> Any:
-    """A second operand: a tensor or a Python scalar (converted from NumPy if necessary); else NotImplemented."""
+    """Convert a second operand to a tensor or a Python scalar. Returns NotImplemented for any other type."""
     if isinstance(other, Variable):
         return other
     if isinstance(other, np.generic):
@@ -86,7 +86,7 @@ def operand(other: Any, like: Variable) -> Any:
 
 
 def scaled(x: Any, factor: Any) -> Any:
-    """factor · x in the dtype of x. The factor is truncated for integers and becomes a bool for bools."""
+    """factor · x in the dtype of x. The factor is truncated if x has integers, and converted to bool if x has bools."""
     kind = x.array.dtype.kind
     if kind == "b":
         return x & bool(factor)
@@ -105,7 +105,7 @@ def as_tensor_like(value: Any, like: Variable) -> Variable:
 
 def to_array(data: Any, dtype: Any, device: Device | None) -> Any:
     """An array from nested lists, scalars, tensors and arrays. Floats get the default dtype and ints int64; arrays keep
-    theirs. Raises ValueError if nested lists differ in length, and TypeError if an element is not a number."""
+    their dtype. Raises ValueError if nested lists differ in length, and TypeError if an element is not a number."""
     from ..backend import for_device
 
     data = raw(data)
@@ -127,7 +127,7 @@ def _unequal(data: Any, depth: int = 0) -> str:
     other = next((n for n in lengths if n != lengths[0]), lengths[0])
     if other != lengths[0]:
         kinds = ["a number" if n is None else f"a list of length {n}" for n in (lengths[0], other)]
-        return f"at dim {depth + 1} there are {kinds[0]} and {kinds[1]}"
+        return f"dim {depth + 1} contains {kinds[0]} and {kinds[1]}"
     parts = (_unequal(part, depth + 1) for part in data if isinstance(part, (list, tuple)))
     return next((text for text in parts if text), "") or (f"those at dim {depth} differ" if depth == 0 else "")
 
@@ -139,7 +139,7 @@ def _from_python(data: Any, dtype: Any) -> Any:
         data = list(data)
     try:
         array = np.array(data, dtype=None if dtype is None else dt.as_dtype(dtype).numpy)
-    except OverflowError:  # negative numbers wrap to unsigned modulo 2ⁿ
+    except OverflowError:  # negative numbers wrap modulo 2ⁿ for unsigned dtypes
         kind, array = dt.as_dtype(dtype).numpy, np.array(data, dtype=object)
         limits = np.iinfo(kind)
         for number in array.flat:
@@ -152,7 +152,7 @@ def _from_python(data: Any, dtype: Any) -> Any:
         raise ValueError(f"cannot make a tensor: nested lists must have equal lengths, but {_unequal(data)}") from None
     wide = array.dtype.kind == "O" and array.size and isinstance(array.flat[0], int)
     if wide or (array.dtype == np.uint64 and dtype is None):
-        raise ValueError(f"cannot make a tensor: an integer does not fit into 64 bits ({data!r:.80})")
+        raise ValueError(f"cannot make a tensor: an integer does not fit in 64 bits ({data!r:.80})")
     if data is None:
         raise RuntimeError("cannot make a tensor of None: could not infer dtype of NoneType")
     if dt.kind_of(array) not in "bifuc":
@@ -170,7 +170,7 @@ _NUMBERS = frozenset((bool, int, float, complex))
 
 
 def _plain(data: Any) -> Any:
-    """Nested lists with tensors replaced by NumPy arrays, or by numbers if they have one element."""
+    """Nested lists in which tensors are replaced by NumPy arrays, or by numbers if they have one element."""
     if isinstance(data, Variable):
         return data.array.item() if data.array.size == 1 else of(data.array).to_numpy(data.array)
     if not isinstance(data, (list, tuple)) or _NUMBERS.issuperset(map(type, data)):
@@ -186,21 +186,21 @@ def _holds_numpy(data: Any) -> bool:
 
 
 def ordered(function: Function) -> Function:
-    """Make a function that compares tensors raise an error for complex tensors, which have no order."""
+    """Decorate a comparison so that it raises an error for complex tensors, which have no order."""
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         for a in args:
             if isinstance(a, Variable) and a.array.dtype.kind == "c":
                 problem = "is not implemented for complex tensors, which have no order"
-                raise NotImplementedError(f"{function.__name__} {problem}: take .abs(), .real or .imag")
+                raise NotImplementedError(f"{function.__name__} {problem}: use .abs(), .real or .imag")
         return function(*args, **kwargs)
 
     return checked  # type: ignore[return-value]
 
 
 def scalars_as_vectors(function: Function) -> Function:
-    """Make a function along an axis accept 0-d tensors. The result is 0-d, or has the index's shape in ``gather``."""
+    """Let a function of an axis accept 0-d tensors. The result is 0-d, or in ``gather``, has the index's shape."""
     shaped_by_index = function.__name__ in ("gather", "take_along_dim")
 
     @wraps(function)
@@ -236,7 +236,7 @@ def index_tensor(index: Any, like: Any, name: str) -> Any:
 
 
 def same_device(array: Any, like: Any, name: str) -> Any:
-    """The array, after checking that it is on the same device as ``like``."""
+    """Return the array after checking that it is on the same device as ``like``."""
     if not isinstance(array, of(like).array_type):
         devices = f"{of(like).device_of(like)} and {of(array).device_of(array)}; move one with .to(device)"
         raise RuntimeError(f"{name}: expected all tensors to be on the same device, but found {devices}")
@@ -244,12 +244,12 @@ def same_device(array: Any, like: Any, name: str) -> Any:
 
 
 def rounded_once(function: Function) -> Function:
-    """Make a function of several ops compute 16-bit inputs in float32 and round only its results, as a kernel would."""
+    """Compute a function of several ops in float32 for 16-bit inputs, and round only its results, as a kernel does."""
     return _rounding(function, of_products=False)
 
 
 def products_rounded_once(function: Function) -> Function:
-    """``rounded_once`` on a CPU. On a GPU, each op rounds, as 16-bit matrix products are faster."""
+    """Like ``rounded_once`` on a CPU. On a GPU, each op rounds its result, since 16-bit matrix products are faster."""
     return _rounding(function, of_products=True)
 
 
@@ -260,7 +260,7 @@ _ONE_NODE |= {"renorm", "smooth_l1_loss", "soft_margin_loss"}
 
 
 def _named(function: Any) -> Any:
-    """Give the last graph node of a function of several ops the name of a single op."""
+    """Name the last graph node of a function of several ops as if the function were a single op."""
     name = "".join(map(str.capitalize, function.__name__.split("_"))).replace("Grid", "GridGenerator")
     return wrapping(lambda *args, **kwargs: as_one(function(*args, **kwargs), f"{name}Backward0"), function)
 

@@ -1,4 +1,4 @@
-"""Comparisons of whole tensors, and properties of a tensor and its memory, by PyTorch's names."""
+"""Comparisons of whole tensors, and properties of a tensor and its memory, under PyTorch's names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-
 
 @method
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """An elementwise bool tensor: True where the elements are equal or within atol + rtol · |other| of each other.
+    """A bool tensor that is True where the elements are equal or within atol + rtol · |other| of each other.
 
     >>> mg.isclose(mg.tensor([1.0, 2.0]), mg.tensor([1.0, 2.1]))
     tensor([ True, False])
@@ -55,22 +55,22 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
 _ANSWERS = {
     "is_floating_point": (lambda input: dt.kind_of(input.array) == "f", "Whether the dtype is a floating-point one."),
     "is_complex": (lambda input: input.array.dtype.kind == "c", "Whether the dtype is complex."),
-    "is_signed": (lambda input: dt.of(input.array).is_signed, "Whether the dtype has negative numbers."),
-    "is_nonzero": (lambda input: bool(input), "Whether the one element is not 0."),
-    "is_inference": (lambda input: False, "False: inference mode creates ordinary tensors."),
+    "is_signed": (lambda input: dt.of(input.array).is_signed, "Whether the dtype is signed."),
+    "is_nonzero": (lambda input: bool(input), "Whether the only element is not 0."),
+    "is_inference": (lambda input: False, "Always False, as inference mode creates ordinary tensors."),
     "is_same_size": (lambda input, other: input.shape == other.shape, "Whether two tensors have the same shape."),
 }
 _PROPERTIES = {
     "is_leaf": (lambda input: input._source()[0] is None, "Whether the tensor is not the result of a recorded op."),
-    "is_meta": (lambda input: of(input.array).device_type == "meta", "Whether it is on ``meta``, without elements."),
-    "is_cpu": (lambda input: input.device.type == "cpu", "Whether the array is in main memory."),
-    "is_cuda": (lambda input: input.device.type == "cuda", "Whether the array is on a GPU."),
+    "is_meta": (lambda input: of(input.array).device_type == "meta", "Whether it is on ``meta`` and has no data."),
+    "is_cpu": (lambda input: input.device.type == "cpu", "Whether the tensor is on the CPU."),
+    "is_cuda": (lambda input: input.device.type == "cuda", "Whether the tensor is on a GPU."),
 }
 _SIZES = {
     "ndim": (lambda input: int(input.array.ndim), "The number of axes."),
-    "output_nr": (lambda input: input._source()[1], "Its index among the results of its op."),
-    "itemsize": (lambda input: int(input.array.itemsize), "Bytes per element."),
-    "nbytes": (lambda input: int(input.array.nbytes), "Bytes of all elements."),
+    "output_nr": (lambda input: input._source()[1], "The tensor's index among the outputs of its op."),
+    "itemsize": (lambda input: int(input.array.itemsize), "The size of an element in bytes."),
+    "nbytes": (lambda input: int(input.array.nbytes), "The total size of the elements in bytes."),
 }
 _LENGTHS = {
     "dim": (lambda input: int(input.array.ndim), "The number of axes."),
@@ -78,17 +78,17 @@ _LENGTHS = {
     "nelement": (lambda input: int(input.array.size), "The number of elements."),
 }
 _NUMBERS = {
-    "element_size": (lambda input: input.itemsize, "Bytes per element."),
+    "element_size": (lambda input: input.itemsize, "The size of an element in bytes."),
     "data_ptr": (lambda input: address(input.array), "The address of the first element."),
     "storage_offset": (
         lambda input: (address(input.array) - address(owner(input.array))) // input.itemsize,
-        "The number of elements in its memory before the first one.",
+        "The offset of the first element in the tensor's storage, in elements.",
     ),
 }
-_BYTES = (lambda input: UntypedStorage.behind(input.array), "The tensor's memory, as bytes.")
+_BYTES = (lambda input: UntypedStorage.behind(input.array), "The tensor's memory as bytes.")
 _ELEMENTS = (
     lambda input: TypedStorage(wrap_storage=UntypedStorage.behind(input.array), dtype=input.dtype),
-    "The tensor's memory, as elements of its dtype.",
+    "The tensor's memory as elements of its dtype.",
 )
 _of_tensors = method(free=False)
 globals().update(brief(method, _ANSWERS, "bool") | brief(attribute, _PROPERTIES, "bool"))
@@ -145,7 +145,7 @@ def stride(input: Tensor, dim: int) -> int: ...
 
 @method(free=False)
 def stride(input: Tensor, dim: int | None = None) -> Any:
-    """The strides along each axis, in elements. Empty tensors, for which NumPy keeps none, count as contiguous."""
+    """The stride along each axis, in elements. Empty tensors, which have none in NumPy, count as contiguous."""
     array = input.array
     if array.size:
         steps = tuple(n // array.itemsize for n in array.strides)
@@ -186,7 +186,7 @@ def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool | None = Non
     return input if dtype is None else input.to(dtype=dtype)
 
 
-_UNSHARED = "False: memory here is not page-locked or shared with other processes, which get copies."
+_UNSHARED = "Always False, as memory is never page-locked or shared with other processes, which receive copies."
 _pinned = brief(_of_tensors, {"is_pinned": (lambda input, device=None: False, _UNSHARED)}, "bool")
 _ITSELF = (lambda input, device=None: input, "The tensor itself. See ``is_pinned``.")
 _pinned |= brief(_of_tensors, {"pin_memory": _ITSELF})

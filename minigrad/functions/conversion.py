@@ -20,7 +20,7 @@ from .pointwise import where
 
 
 def target_of(args: tuple[Any, ...], dtype: Any = None, device: Any = None, copy: bool = False) -> tuple[Any, ...]:
-    """(dtype, device, non_blocking, copy) from the arguments of ``to``. Raises TypeError for a misplaced argument."""
+    """Parse the arguments of ``to`` as (dtype, device, non_blocking, copy). Raises TypeError if one is misplaced."""
     first, flags = args[0] if args else None, args[1:]
     names_device = isinstance(first, str) and first.partition(":")[0] not in dt._NAMED
     if isinstance(first, Variable):
@@ -46,7 +46,7 @@ def to(
     memory_format: Any = None,
     tensor: Tensor | None = None,
 ) -> Tensor:
-    """The tensor in another dtype, on another device, or like another tensor; the tensor itself if nothing changes.
+    """Convert to a dtype, a device, or another tensor's dtype and device. Returns the tensor itself if nothing changes.
 
     >>> mg.tensor([1, 2]).to(mg.float32)
     tensor([1., 2.])
@@ -58,7 +58,7 @@ def to(
     out: Any = input
     here = of(input.array).device_of(input.array)
     place = here if device is None else Device(device)
-    if place != here and (place.index is not None or place.type != here.type):  # "cuda" without a number is any GPU
+    if place != here and (place.index is not None or place.type != here.type):  # "cuda" without an index is any GPU
         out = apply(moved, (out, place, here))
     if dtype is not None and (kind := dt.as_dtype(dtype).numpy) != out.array.dtype:
         if dt.is_kept(kind) and of(out.array).device_type != "cpu":
@@ -82,7 +82,7 @@ def __dlpack__(input: Tensor, **options: Any) -> Any:
 
 @attached
 def __dlpack_device__(input: Tensor) -> tuple[int, int]:
-    """The tensor's device, as DLPack's numbers."""
+    """The tensor's device type and index in DLPack's numbering."""
     device: tuple[int, int] = input.array.__dlpack_device__()
     return device
 
@@ -108,7 +108,7 @@ def type(input: Tensor, dtype: Any, non_blocking: bool = False) -> Tensor: ...
 
 @method(free=False)
 def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Convert to another dtype or type (``torch.FloatTensor``). Without arguments, return the name of the type."""
+    """Convert to another dtype or type (``torch.FloatTensor``). Without arguments, return the type's name."""
     if dtype is None:
         return typed.typename(input)
     if (kind := typed.find(dtype)) is not None:
@@ -117,11 +117,11 @@ def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 _METHODS: dict[str, tuple[Any, str]] = {
-    "type_as": (lambda input, other: input.to(other), "The tensor in the dtype and on the device of another."),
-    "cpu": (lambda input, memory_format=None: input.to(device="cpu"), "The tensor in main memory."),
+    "type_as": (lambda input, other: input.to(other), "Convert to another tensor's dtype and device."),
+    "cpu": (lambda input, memory_format=None: input.to(device="cpu"), "Move the tensor to the CPU."),
     "cuda": (
         lambda input, device=None, non_blocking=False: input.to(device="cuda" if device is None else Device(device)),
-        "The tensor on a GPU.",
+        "Move the tensor to a GPU.",
     ),
 }
 _NEW: dict[str, tuple[Any, str]] = {
@@ -131,11 +131,11 @@ _NEW: dict[str, tuple[Any, str]] = {
     ),
     "new_full": (
         lambda input, size, fill_value, *, dtype, device: full(size, fill_value, dtype=dtype, device=device),
-        "A shape filled with one number, by default with this tensor's dtype and device.",
+        "A tensor of shape ``size`` filled with one number, by default with this tensor's dtype and device.",
     ),
     "new_empty_strided": (
         lambda input, size, stride, *, dtype, device: empty_strided(size, stride, dtype=dtype, device=device),
-        "Uninitialized elements with these strides (in elements), by default with this tensor's dtype and device.",
+        "An uninitialized tensor with these strides (in elements), by default with this tensor's dtype and device.",
     ),
 }
 _of_tensors = method(free=False)
@@ -150,12 +150,12 @@ def _new(make: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tens
 
 
 new_zeros, new_ones = _new(zeros, "new_zeros", "Zeros"), _new(ones, "new_ones", "Ones")
-new_empty = _new(empty, "new_empty", "Unset elements")
+new_empty = _new(empty, "new_empty", "Uninitialized elements")
 
 
 @method(free=False)
 def new(input: Tensor, *data: Any, device: Any = None) -> Tensor:
-    """A tensor of the same type, from sizes or a sequence of values (an old form in PyTorch)."""
+    """A tensor of the same type, from sizes or a sequence of values. This is a legacy method of PyTorch."""
     return typed.type_of(input)(*data)
 
 
@@ -176,7 +176,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 @function
 def view_as_complex(input: Tensor) -> Tensor:
-    """(..., 2) real -> (...) complex in the same memory. The last axis contains the real and the imaginary part. Raises
+    """View a real (..., 2) tensor as a complex (...) one. The last axis contains the real and imaginary parts. Raises
     RuntimeError if the last axis does not have length 2, or its elements are not adjacent."""
     array = input.array
     if array.dtype.name not in ("float32", "float64"):
@@ -190,47 +190,47 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 @function
 def view_as_real(input: Tensor) -> Tensor:
-    """(...) complex -> (..., 2) real in the same memory. Raises RuntimeError for a real tensor."""
+    """View a complex (...) tensor as a real (..., 2) one. Raises RuntimeError for a real tensor."""
     return apply(c.view_as_real, (_complex(input, "view_as_real"),))
 
 
 @attribute
 @function
 def real(input: Tensor) -> Tensor:
-    """The real part, in the same memory, or a real tensor itself. It can be assigned to: ``x.real = y``."""
+    """A view of the real part, or the tensor itself if it is real. Supports assignment: ``x.real = y``."""
     return apply(c.real, (input,)) if input.is_complex() else input
 
 
 @attribute
 @function
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part, in the same memory. It can be assigned to. Raises RuntimeError for a real tensor."""
+    """A view of the imaginary part, which supports assignment. Raises RuntimeError for a real tensor."""
     return apply(c.imag, (_complex(input, "imag"),))
 
 
 @method
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate, a - bi for a + bi, or a real tensor itself."""
+    """The complex conjugate, a - bi for a + bi. A real tensor is returned unchanged."""
     return apply(c.conj, (input,)) if input.is_complex() else input
 
 
 _OF_COMPLEX = {
-    "resolve_conj": (lambda input: input, "The tensor itself: conjugation is never lazy."),
-    "resolve_neg": (lambda input: input, "The tensor itself: negation is never lazy."),
+    "resolve_conj": (lambda input: input, "The tensor itself, as conjugation is never lazy."),
+    "resolve_neg": (lambda input: input, "The tensor itself, as negation is never lazy."),
     "isreal": (
         lambda input: input.imag == 0 if input.is_complex() else input.eq(input) | True,
-        "Whether each element is real: its imaginary part is 0.",
+        "Whether each element is real, that is, has imaginary part 0.",
     ),
 }
-_QUESTION = {"is_conj": (lambda input: False, "False: conjugation is never lazy.")}
-_IN_PLACE_TOO = {"conj_physical": (lambda input: conj(input), "``conj``, computed immediately.")}
+_QUESTION = {"is_conj": (lambda input: False, "Always False, as conjugation is never lazy.")}
+_IN_PLACE_TOO = {"conj_physical": (lambda input: conj(input), "The same as ``conj``, which is never lazy.")}
 globals().update(brief(method, _OF_COMPLEX) | brief(method, _QUESTION, "bool"))
 globals().update(brief(method(in_place=True), _IN_PLACE_TOO))
 
 
 @method
 def angle(input: Tensor) -> Tensor:
-    """The angle to the real axis in (-π, π]; 0 or π for real numbers."""
+    """The angle to the real axis, in (-π, π]. It is 0 or π for real numbers."""
     if input.is_complex():
         return apply(c.angle, (input,))
     as_float = input if input.is_floating_point() else input.float()
@@ -248,7 +248,7 @@ def _to(dtype: Any, name: str) -> Callable[..., Tensor]:
     def conversion(input: Tensor, memory_format: Any = None) -> Tensor:
         return input.to(dtype=dtype, memory_format=memory_format)
 
-    return method(free=False)(named(conversion, name, f"As {dtype.name}."))
+    return method(free=False)(named(conversion, name, f"Convert to {dtype.name}."))
 
 
 # ``x.float()`` and so on, defined separately since their names shadow Python's types.

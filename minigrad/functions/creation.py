@@ -1,4 +1,4 @@
-"""New tensors, by PyTorch's names."""
+"""Functions that create tensors, under PyTorch's names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _device(device: Maybe) -> Device | None:
 
 
 def _array_on(device: Maybe, dtype: Any, make: Callable[[Any], Any]) -> Any:
-    """A new array on a device. ``make`` gets the namespace, NumPy for "meta" and unsupported dtypes."""
+    """A new array on a device. ``make`` receives the array library: NumPy for "meta" and for unsupported dtypes."""
     place = _device(device)
     if place is None or place.type in ("cpu", "meta") or np.dtype(dtype).kind == "V":
         return make(np)
@@ -66,8 +66,8 @@ class NoDraw:
 
 
 def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
-    """Define a tensor factory from a function that returns a NumPy array in ``dtype``, or an array on ``device`` if it
-    has that parameter. This adds PyTorch's other keywords; ``layout`` and ``pin_memory`` have no effect."""
+    """Define a tensor factory from a function that returns a NumPy array in ``dtype``, or an array on ``device`` if
+    it has that parameter. PyTorch's other keywords are added; ``layout`` and ``pin_memory`` have no effect."""
     draws, places = "generator" in (make.__kwdefaults__ or ()), "device" in make.__annotations__
 
     def create(
@@ -112,14 +112,14 @@ def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _shown(create: Callable[..., Tensor], make: Callable[..., Any]) -> Callable[..., Tensor]:
-    """``create`` as a wrapper of ``make``, with its own keywords in place of the parameters of ``make``."""
+    """Make ``create`` a wrapper of ``make``. In the signature, its keywords replace the parameters of ``make``."""
     annotations, public = create.__annotations__, wrapping(create, make)
     public.__annotations__, public.__wrapped__ = annotations, _Joined(create, make)
     return public
 
 
 class _Joined:
-    """A value for ``__wrapped__`` that builds the signature lazily, as building them all would slow the import."""
+    """A ``__wrapped__`` value that builds the signature lazily, as building all signatures would slow the import."""
 
     def __init__(self, create: Callable[..., Any], make: Callable[..., Any]) -> None:
         self._create, self.__wrapped__ = create, make
@@ -166,9 +166,9 @@ def sized(size: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[int, ...]:
 def tensor(
     data: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """A new tensor with a copy of numbers, nested lists, arrays or tensors.
+    """A new tensor with a copy of the data: a number, nested lists, an array or a tensor.
 
-    Python floats become the default dtype (float32), ints become int64 and bools bool. Arrays keep their dtype.
+    Python floats get the default dtype (float32), ints int64, and bools bool. Arrays keep their dtype.
 
     >>> mg.tensor([[1, 2], [3, 4]])
     tensor([[1, 2],
@@ -211,7 +211,7 @@ def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
 def asarray(
     obj: Any, *, dtype: Maybe = None, device: Maybe = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """``as_tensor``, or ``tensor`` with ``copy=True``. A storage becomes a tensor of its bytes, without copying."""
+    """Like ``as_tensor``, or like ``tensor`` with ``copy=True``. A storage becomes a tensor that shares its bytes."""
     if isinstance(obj, UntypedStorage):
         obj = wrap(obj.array)
     result = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
@@ -244,14 +244,14 @@ def frombuffer(buffer: Any, *, dtype: Maybe, count: int = -1, offset: int = 0, r
 
 @creating
 def from_file(filename: Any, shared: bool | None = None, size: int = 0, *, dtype: Maybe) -> Any:
-    """A vector of ``size`` elements in a memory-mapped file; changes are written to the file if ``shared``."""
+    """A vector of ``size`` elements in a memory-mapped file. Changes are written to the file if ``shared`` is True."""
     kind = dt.as_dtype(dtype or dt.get_default_dtype())
     return UntypedStorage.from_file(filename, bool(shared), size * kind.itemsize).shown(kind, 0, (size,), None)
 
 
 @creating
 def scalar_tensor(s: Any, *, dtype: Maybe) -> Any:
-    """A number as a 0-d tensor, by default in the default dtype."""
+    """A 0-d tensor with one number, of the default dtype unless ``dtype`` is passed."""
     return np.full((), raw(s), float_dtype(dtype))
 
 
@@ -270,15 +270,15 @@ def _of_shape(name: str, doc: str) -> Callable[..., Tensor]:
     return function(named(create, name, doc))
 
 
-zeros = announced(_of_shape("zeros", "Zeros of a shape."))
-ones = announced(_of_shape("ones", "Ones of a shape."))
-empty = announced(_of_shape("empty", "A tensor of a shape with uninitialized elements."))
+zeros = announced(_of_shape("zeros", "A tensor of zeros with this shape."))
+ones = announced(_of_shape("ones", "A tensor of ones with this shape."))
+empty = announced(_of_shape("empty", "An uninitialized tensor with this shape."))
 
 
 @announced
 @creating
 def full(size: Any, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Any:
-    """A tensor of the shape ``size``, filled with one number, by default in the number's dtype.
+    """A tensor of shape ``size`` filled with one number. By default, it has the number's dtype.
 
     >>> mg.full((2, 2), 7)
     tensor([[7, 7],
@@ -305,7 +305,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: Maybe) -> Any:
 @function
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Maybe = None, **options: Any) -> Tensor:
     """An uninitialized tensor whose axes are stored in the order ``physical_layout``, without gaps. Raises RuntimeError
-    if the layout does not contain each axis once."""
+    if the layout does not contain each axis exactly once."""
     shape, order = shape_of(size), sizes((tuple(physical_layout),))
     if sorted(order) != [axis for axis, _ in enumerate(shape)]:
         raise RuntimeError(f"empty_permuted: physical_layout {list(order)} must name each of {len(shape)} axes once")
@@ -316,7 +316,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Maybe = None, **op
 
 
 def _laid_as(result: Tensor, like: Tensor) -> Tensor:
-    """Give a new tensor whose elements are all equal the memory order of another tensor of its shape."""
+    """Give a constant tensor the memory order of another tensor of the same shape."""
     if not like.array.flags.c_contiguous:
         result.array = laid_as(result.array, like.array)
     return result
@@ -327,13 +327,13 @@ def _like(make: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Ten
         result = make(input.array.shape, dtype=dtype, device=device)
         return _laid_as(result, input)
 
-    doc = f"{doc} with the shape, and by default the dtype and device, of a tensor."
+    doc = f"{doc} with the shape and, by default, the dtype and device of a tensor."
     return function(alike(named(like, name, doc)))
 
 
 zeros_like = _like(zeros, "zeros_like", "Zeros")
 ones_like = _like(ones, "ones_like", "Ones")
-empty_like = _like(empty, "empty_like", "Unset elements")
+empty_like = _like(empty, "empty_like", "Uninitialized elements")
 
 
 @announced
@@ -406,13 +406,13 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe) -> Any:
 
 @creating
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Maybe) -> Any:
-    """``base`` raised to the power of each number in ``linspace``."""
+    """``base`` raised to the power of each number that ``linspace`` returns."""
     kind = float_dtype(dtype)
     return (float(base) ** _line(start, end, _count(steps, "logspace"), kind)).astype(kind)
 
 
 def _line(start: Any, end: Any, steps: int, dtype: Any) -> Any:
-    """Evenly spaced numbers in float64, computed from both ends as in PyTorch, so that the rounding agrees."""
+    """Evenly spaced numbers in float64, computed from both ends as in PyTorch, so that they are rounded alike."""
     first, last = float(start), float(end)
     if dtype.kind in "iu" and steps > 1:
         if not (math.isfinite(first) and math.isfinite(last)):
@@ -451,7 +451,7 @@ def _triangle(find: Callable[..., Any], name: str, side: str) -> Callable[..., T
     def indices(row: int, col: int, offset: int = 0, *, dtype: Maybe) -> Any:
         return np.stack(find(row, offset, col)).astype(int_dtype(dtype))
 
-    doc = f"The indices (2, N) of the {side} triangle of a matrix of row by col elements."
+    doc = f"The indices of the {side} triangle of a (row, col) matrix, as a (2, N) tensor."
     return creating(named(indices, name, doc))
 
 

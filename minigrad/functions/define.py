@@ -95,7 +95,7 @@ def public(module: Any) -> Iterator[tuple[str, Any, Places]]:
 
 
 def collect(families: Iterable[Any], beside: Collection[str] = ()) -> dict[str, Any]:
-    """The free functions of modules, except names defined elsewhere (``beside``). Also adds the methods to Methods."""
+    """Collect the free functions of modules, except the names in ``beside``, and add the methods to Methods."""
     free = {}
     for family in families:
         for name, function, places in public(family):
@@ -113,7 +113,7 @@ def collect(families: Iterable[Any], beside: Collection[str] = ()) -> dict[str, 
 
 
 def _property(name: str, function: Any) -> property:
-    """A property. Parts of complex numbers can be assigned to: ``x.real = y`` copies y into x.real."""
+    """A property. ``real`` and ``imag`` support assignment: ``x.real = y`` copies y into x.real."""
 
     def put(self: Any, value: Any) -> None:
         view = function(self)
@@ -188,7 +188,7 @@ def brief(place: Callable[[Any], Any], rows: dict[str, tuple[Any, str]], returns
 
 def named(function: Function, name: str, doc: str) -> Function:
     """Give a function a public name and a docstring."""
-    function.__module__, function.__doc__ = "minigrad", doc  # pickle looks there for the name
+    function.__module__, function.__doc__ = "minigrad", doc  # pickle looks up the name in that module
     function.__name__ = function.__qualname__ = name
     return function
 
@@ -197,7 +197,7 @@ _OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these also accept 
 
 
 def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
-    """Two operands as ops accept them. Raises TypeError for other objects, or for two numbers unless arithmetic."""
+    """Convert operands for an op. Raises TypeError for other objects, and for two numbers unless op is arithmetic."""
     if isinstance(input, Variable) and isinstance(other, Variable):
         return input, other
     if not hasattr(input, "array"):
@@ -310,7 +310,7 @@ _SPECIAL = {*_SPELLINGS, "out"}
 
 
 def spelled(function: Function) -> Function:
-    """Make a function accept NumPy's argument names (``axis``, ``keepdims``) and ``out=`` tensors for the results."""
+    """Let a function accept NumPy's argument names (``axis``, ``keepdims``) and ``out=`` tensors for the results."""
     return border(function, _call)
 
 
@@ -350,7 +350,7 @@ def _written(result: Any, out: Any, arguments: list[Any]) -> Any:
     if out.array.shape != result.array.shape:
         if _is_among(out, arguments):
             out_is = f"out= of shape {list(out.array.shape)} is also an argument, or a view of one"
-            remedy = f"the result's shape is {list(result.array.shape)}: write it to another tensor"
+            remedy = f"the result has shape {list(result.array.shape)}: pass another tensor as out="
             raise RuntimeError(f"unsupported operation: {out_is}, and {remedy}")
         out.resize_(result.array.shape)
     out.copy_(result)
@@ -367,7 +367,7 @@ def _is_among(out: Any, arguments: Any) -> bool:
 
 
 def factors_first(function: Function) -> Function:
-    """Make a function accept factors before the tensors that they scale, as in old programs: ``add(x, alpha, y)``."""
+    """Let a function accept factors before the tensors that they scale, as in PyTorch's old ``add(x, alpha, y)``."""
     code = unwrap(function).__code__
     count = code.co_argcount
     factors = code.co_varnames[count : count + code.co_kwonlyargcount]

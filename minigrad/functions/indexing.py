@@ -1,4 +1,4 @@
-"""Reading and writing elements by index, by PyTorch's names."""
+"""Reading and writing elements by index, under PyTorch's names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .define import brief, function, method
 
 
 def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:
-    """The index in the brackets as a tuple, with tensors, lists and ranges as arrays of the tensor's backend."""
+    """The index in brackets as a tuple, with tensors, lists and ranges converted to arrays of the tensor's backend."""
     if key.__class__ in _PLAIN:
         return (key,)
     is_old = isinstance(key, list) and any(  # a list of one index for each axis, as in x[[slice(2), 0]]
@@ -109,8 +109,8 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
 
 
 def _in_two_steps(index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
-    """Split an index of numbers, arrays and slices in two, as PyTorch applies the numbers first. Returns None if NumPy,
-    which treats numbers as arrays, gives the same axis order."""
+    """Split an index of ints, arrays and slices in two, as PyTorch applies the ints first. Returns None if NumPy, which
+    treats ints as arrays, produces the same axis order."""
     if not (any(map(is_array, index)) and any(isinstance(p, int) for p in index)):
         return None
     if all(is_array(p) or isinstance(p, int) for p in index):
@@ -133,14 +133,14 @@ def _is_mask(part: Any) -> bool:
 
 
 def getitem(input: Tensor, key: Any) -> Tensor:
-    """input[key]: a view for numbers, slices, None and the ellipsis, or a copy for index tensors and masks."""
+    """Return input[key], which is a view for ints, slices, None and ..., or a copy for index tensors and masks."""
     try:
         index = index_of(input, key)
         _check(input, index)
         if not _PLAIN.issuperset(map(type, index)):
             if (steps := _in_two_steps(index)) is not None:
                 input, index = apply(i.getitem, (input, steps[0])), steps[1]
-            if input._needs:  # the gradient rule saves copies: the program may change the arrays
+            if input._needs:  # the gradient rule saves copies, as the program may change the arrays
                 index = tuple(p.copy() if is_array(p) else p for p in index)
         return apply(i.getitem, (input, index))
     except Exception as error:
@@ -152,7 +152,7 @@ def getitem(input: Tensor, key: Any) -> Tensor:
 
 @border
 def setitem(input: Tensor, key: Any, value: Any) -> None:
-    """input[key] = value, in place; gradients flow to the value and to the rest of the tensor."""
+    """Set input[key] = value in place. Gradients flow to the value and to the rest of the tensor."""
     index = index_of(input, key)
     _check(input, index)
     if (steps := _in_two_steps(index)) is not None:
@@ -181,7 +181,7 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
         goal = f"indexing result of shape {list(input.array[index].shape)}"
         raise RuntimeError(f"shape mismatch: {value_is} cannot be broadcast to {goal}") from error
     except IndexError as error:
-        raise IndexError(f"setitem: {error} (of a tensor of shape {tuple(input.array.shape)})") from error
+        raise IndexError(f"setitem: {error} (for a tensor of shape {tuple(input.array.shape)})") from error
     if is_wanted:
         mutate(input, i.put, (input, source, tuple(p.copy() if is_array(p) else p for p in index)), input.array)
     else:
@@ -189,7 +189,7 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
 
 
 def _written(array: Any, index: tuple[Any, ...]) -> Any:
-    """The part of an array that an assignment changes if elements share memory (``expand``), else None."""
+    """If elements share memory (after ``expand``), the part of an array that an assignment changes, else None."""
     if 0 not in array.strides or not repeats(array):
         return None
     try:
@@ -209,7 +209,7 @@ def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
 @method
 @scalars_as_vectors
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """out[i, j] = input[index[i, j], j] for dim 0, and so on.
+    """out[i, j] = input[index[i, j], j] if dim is 0, and likewise for other axes.
 
     >>> logits = mg.tensor([[0.1, 0.9], [0.8, 0.2]])
     >>> logits.gather(1, mg.tensor([[1], [0]]))
@@ -227,7 +227,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 @method
 @scalars_as_vectors
 def take_along_dim(input: Tensor, indices: Tensor, dim: Axis = None) -> Tensor:
-    """``gather`` with the index and input broadcast along the other axes, or on the flattened input without ``dim``.
+    """Like ``gather``, but broadcasts the input and indices along the other axes. Without ``dim``, both are flattened.
     Raises RuntimeError if the indices are not integers, the numbers of axes differ, or the shapes do not broadcast."""
     if indices.array.dtype.kind not in "iu":
         raise RuntimeError(f"take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
@@ -253,8 +253,8 @@ def scatter(
     value: Scalar | None = None,
     reduce: str | None = None,
 ) -> Tensor:
-    """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on. src may be a number. With ``reduce`` set to
-    "add" or "multiply", src is combined with the existing elements.
+    """The tensor with out[index[i, j], j] = src[i, j] if dim is 0, and likewise for other axes. src may be a number. If
+    ``reduce`` is "add" or "multiply", src is combined with the existing elements.
 
     >>> mg.zeros(2, 3).scatter(1, mg.tensor([[2], [0]]), 1.0)
     tensor([[0., 0., 1.],
@@ -282,7 +282,7 @@ def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple
 @method(in_place=True)
 @scalars_as_vectors
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeated indices accumulate.
+    """out[index[i, j], j] += src[i, j] if dim is 0, and likewise for other axes; duplicates accumulate.
 
     >>> mg.zeros(3).scatter_add(0, mg.tensor([0, 2, 2]), mg.ones(3))
     tensor([1., 0., 2.])
@@ -316,13 +316,13 @@ def _check_slices(input: Tensor, dim: int, index: Tensor, source: Tensor, name: 
         )
     others = [[n for d, n in enumerate(t.array.shape) if d != dim] for t in (input, source)]
     if others[0] != others[1]:
-        raise RuntimeError(f"{name}(): source of {list(source.shape)} does not fit into {list(input.shape)}, dim {dim}")
+        raise RuntimeError(f"{name}(): source {list(source.shape)} does not fit {list(input.shape)} along dim {dim}")
 
 
 @method(in_place=True)
 @scalars_as_vectors
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
-    """A copy with slice i of ``source`` added to slice index[i] along ``dim``."""
+    """The tensor with slice i of ``source`` added to slice index[i] along ``dim``."""
     place, index = _along(input, dim, index, "index_add")
     _check_slices(input, place, index, source, "index_add")
     added: Tensor = apply(i.index_add, (input.array.shape, place, index, scaled(source, alpha)))
@@ -332,7 +332,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 @method(in_place=True)
 @scalars_as_vectors
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    """A copy with slices index[i] along ``dim`` set to ``value``."""
+    """The tensor with every slice index[i] along ``dim`` set to ``value``."""
     place, index = _along(input, dim, index, "index_fill")
     mask = xp(input.array).zeros(input.array.shape[place], bool)
     mask[index.array] = True
@@ -344,7 +344,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
 @method(in_place=True)
 @scalars_as_vectors
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """A copy with slice index[i] along ``dim`` set to slice i of ``source``."""
+    """The tensor with slice index[i] along ``dim`` set to slice i of ``source``."""
     place, index = _along(input, dim, index, "index_copy")
     _check_slices(input, place, index, source, "index_copy")
     where = (*(slice(None),) * place, index.array.copy())
@@ -384,7 +384,7 @@ def _check_mask(mask: Tensor, like: Tensor, name: str) -> None:
 
 @method
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the bool mask (broadcast) is True, as a vector.
+    """The elements where the broadcast bool mask is True, as a vector.
 
     >>> x = mg.tensor([1, 2, 3])
     >>> x.masked_select(x > 1)
@@ -404,7 +404,7 @@ def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ..
 
 @method
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the nonzero elements, as an (N, axes) tensor or as a tuple with a vector for each axis.
+    """The indices of the nonzero elements, as an (N, ndim) tensor, or as a tuple with a vector for each axis.
 
     >>> mg.tensor([0, 3, 0, 5]).nonzero()
     tensor([[1],
@@ -464,7 +464,7 @@ def unique(
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Axis = None
 ) -> Any:
-    """The distinct values in ascending order, optionally with the index of each element's value, and the counts.
+    """The distinct values in ascending order, and optionally each element's index among them, and their counts.
 
     >>> mg.tensor([2, 1, 2, 3]).unique()
     tensor([1, 2, 3])
@@ -483,14 +483,14 @@ def unique(
 
 @method(in_place=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy in which the elements at flat indices are set to ``source``, or ``source`` is added to them."""
+    """The tensor with the elements at flat indices set to ``source``, or with ``accumulate``, increased by it."""
     flat = index_put_(input.reshape(-1).clone(), (index.reshape(-1),), source.reshape(-1), accumulate)
     return flat.reshape(input.array.shape)
 
 
 @method(free=False)
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """In place: input[indices] = values; with ``accumulate`` the values are added, even for repeated indices."""
+    """In place: set input[indices] = values, or with ``accumulate``, add the values, even for repeated indices."""
     key = tuple([slice(None) if part is None else part for part in indices])
     if not accumulate:
         setitem(input, key, values)
@@ -510,12 +510,12 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
 
 @method(in_place=True)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy with the elements where the bool mask is True set to the first elements of ``source``, in order."""
+    """The tensor with its elements replaced by elements of ``source``, in order, wherever the bool mask is True."""
     _check_mask(mask, input, "masked_scatter")
     where = mask.expand(common_shape(mask.array.shape, input.array.shape))
     count = int(where.array.sum())
     if count > source.array.size:
-        raise RuntimeError(f"masked_scatter: the mask has {count} True elements, but source only {source.array.size}")
+        raise RuntimeError(f"masked_scatter: the mask has {count} True elements, but source has {source.array.size}")
     out = input.expand(where.array.shape).clone()
     setitem(out, where, source.reshape(-1)[:count])
     return out
@@ -526,8 +526,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """A copy in which elements of ``src`` with the same index are reduced with "sum", "mean", "prod", "amax" or "amin",
-    together with the existing element if ``include_self``. Equal extremes share the gradient."""
+    """Reduce elements of ``src`` with the same index by "sum", "mean", "prod", "amax" or "amin", together with the
+    existing element if ``include_self``. Tied extremes share the gradient."""
     place, index = _along(input, dim, index, "scatter_reduce")
     neutral = {"sum": 0, "mean": 0, "prod": 1, "amax": extreme(input, "min"), "amin": extreme(input, "max")}
     if reduce not in neutral:
@@ -574,7 +574,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Reduce whole slices with the same index, as in ``scatter_reduce``, by "prod", "mean", "amax" or "amin"."""
+    """Like ``scatter_reduce``, but reduces whole slices with the same index ("prod", "mean", "amax" or "amin")."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     shape = [1] * source.array.ndim
@@ -598,14 +598,14 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 
 _METHODS = {
-    "argwhere": (lambda input: nonzero(input), "The indices of the nonzero elements, (N, axes)."),
+    "argwhere": (lambda input: nonzero(input), "The indices of the nonzero elements, as an (N, ndim) tensor."),
     "take": (
         lambda input, index: getitem(input.reshape(-1), (index_tensor(index, input.array, "take"),)),
         "The elements at these indices of the flattened tensor.",
     ),
     "index_put": (
         lambda input, indices, values, accumulate=False: index_put_(input.clone(), indices, values, accumulate),
-        "A copy with out[indices] = values; with ``accumulate`` they are added, also for repeated indices.",
+        "A copy with out[indices] = values. With ``accumulate``, they are added, even for repeated indices.",
     ),
 }
 globals().update(brief(method, _METHODS))

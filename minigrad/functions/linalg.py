@@ -1,4 +1,4 @@
-"""Products of vectors and matrices, by PyTorch's names."""
+"""Products of vectors and matrices, under PyTorch's names."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @method
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The matrix products of two batches, (B, N, M) and (B, M, P) -> (B, N, P).
+    """The batched matrix product, (B, N, M) and (B, M, P) -> (B, N, P).
 
     >>> mg.bmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1)).flatten()
     tensor([3., 3.])
@@ -116,16 +116,16 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
 @factors_first
 @products_rounded_once
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta · input + alpha · batch1 batch2, batch by batch."""
+    """beta · input + alpha · batch1 batch2, for each matrix in the batch."""
     return _base(input, beta) + scaled(bmm(batch1, batch2), alpha)
 
 
 @function
 def einsum(equation: Any, *operands: Any) -> Tensor:
-    """Einstein summation: "bhid,bhjd->bhij". An equation has letters for the axes of each operand, an ellipsis for axes
-    that broadcast, "->", and the letters of the result (by default the letters that occur once, in alphabetical order).
+    """Einstein summation, like "bhid,bhjd->bhij". An equation has letters for the axes of each operand, an ellipsis for
+    axes that broadcast, "->", and the letters of the result (by default, letters that occur once, alphabetically).
     Letters missing from the result are summed over. The tensors, passed separately or in one list, are contracted from
-    left to right. Instead of an equation, each tensor may be followed by its axis numbers, and the result's come last:
+    left to right. Instead of an equation, each tensor may be followed by its axis numbers, with the result's axes last:
     ``einsum(a, [0, 1], [1, 0])``. Raises RuntimeError if the equation does not match the operands.
 
     >>> q, k = mg.ones(2, 4, 8), mg.ones(2, 5, 8)

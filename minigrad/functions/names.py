@@ -1,12 +1,12 @@
-"""Collects all names: functions in the families become ``minigrad.exp``, ``Tensor.exp`` and ``Tensor.exp_``, as the
-decorators in ``functions/define.py`` specify. ``compat/functions`` adds further families when first used.
+"""Collects all names. Functions in these modules become ``minigrad.exp``, ``Tensor.exp`` and ``Tensor.exp_``, as the
+decorators in ``functions/define.py`` specify. ``compat/functions`` adds others when first used.
 
 Type checkers read ``names.pyi`` and ``methods.pyi``, which ``python tasks.py index`` writes.
 """
 
 from types import ModuleType
 
-from . import (  # noqa: F401 (all these are gathered below)
+from . import (  # noqa: F401 (all these are collected below)
     comparison,
     conversion,
     creation,

@@ -851,34 +851,34 @@ __all__ = [
 ]
 
 def BFloat16Tensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of bfloat16 on the CPU, from sizes or values."""
+    """Create bfloat16 tensors on the CPU from sizes or values."""
 
 def BoolTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of bool on the CPU, from sizes or values."""
+    """Create bool tensors on the CPU from sizes or values."""
 
 def ByteTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of uint8 on the CPU, from sizes or values."""
+    """Create uint8 tensors on the CPU from sizes or values."""
 
 def CharTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of int8 on the CPU, from sizes or values."""
+    """Create int8 tensors on the CPU from sizes or values."""
 
 def DoubleTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of float64 on the CPU, from sizes or values."""
+    """Create float64 tensors on the CPU from sizes or values."""
 
 def FloatTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of float32 on the CPU, from sizes or values."""
+    """Create float32 tensors on the CPU from sizes or values."""
 
 def HalfTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of float16 on the CPU, from sizes or values."""
+    """Create float16 tensors on the CPU from sizes or values."""
 
 def IntTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of int32 on the CPU, from sizes or values."""
+    """Create int32 tensors on the CPU from sizes or values."""
 
 def LongTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of int64 on the CPU, from sizes or values."""
+    """Create int64 tensors on the CPU from sizes or values."""
 
 def ShortTensor(*data: Any, device: Any = None) -> Any:
-    """Tensors of int16 on the CPU, from sizes or values."""
+    """Create int16 tensors on the CPU from sizes or values."""
 
 def abs(input: Tensor) -> Tensor:
     """|x|; the gradient at 0 is 0, elementwise."""
@@ -893,16 +893,16 @@ def acosh(input: Tensor) -> Tensor:
     """arcosh x, elementwise."""
 
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether no element over ``dim`` is 0: bool, uint8 for uint8."""
+    """Whether no element over ``dim`` is 0, as bool (uint8 for uint8)."""
 
 def amax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The largest over ``dim``; equal elements share the gradient, which is NaN if a NaN wins, unlike in ``max``."""
+    """The largest element over ``dim``. Unlike in ``max``, ties share the gradient, which is NaN for a NaN result."""
 
 def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The smallest over ``dim``; equal elements share the gradient, which is NaN if a NaN wins, unlike in ``min``."""
+    """The smallest element over ``dim``. Unlike in ``min``, ties share the gradient, which is NaN for a NaN result."""
 
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether at least one element over ``dim`` is not 0: bool, uint8 for uint8."""
+    """Whether any element over ``dim`` is not 0, as bool (uint8 for uint8)."""
 
 def arange(
     *bounds: Any,
@@ -939,18 +939,18 @@ def arctanh(input: Tensor) -> Tensor:
     """artanh x, elementwise."""
 
 def argmax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The index of the largest along ``dim`` (of the flattened tensor if None), int64."""
+    """The index (int64) of the largest element along ``dim``, or of the flattened tensor if None."""
 
 def argmin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
+    """The index (int64) of the smallest element along ``dim``, or of the flattened tensor if None."""
 
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the nonzero elements, (N, axes)."""
+    """The indices of the nonzero elements, as an (N, ndim) tensor."""
 
 def as_strided_copy(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """A copy of ``as_strided``."""
+    """Like ``as_strided``, but returns a copy."""
 
 def asin(input: Tensor) -> Tensor:
     """arcsin x, elementwise."""
@@ -968,13 +968,13 @@ def atanh(input: Tensor) -> Tensor:
     """artanh x, elementwise."""
 
 def atleast_1d(*tensors: Any) -> Any:
-    """0-d tensors as vectors."""
+    """Convert 0-d tensors to vectors."""
 
 def atleast_2d(*tensors: Any) -> Any:
-    """Tensors with fewer than two axes, with new axes in front."""
+    """Add leading axes to tensors with fewer than two."""
 
 def atleast_3d(*tensors: Any) -> Any:
-    """Tensors with fewer than three axes: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
+    """Add axes to tensors with fewer than three: a vector becomes (1, N, 1), and a matrix (M, N, 1)."""
 
 def bartlett_window(
     window_length: int,
@@ -992,7 +992,7 @@ def bitwise_and(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a & b, bit by bit (logical and of bools), elementwise; the operands broadcast."""
 
 def bitwise_left_shift(input: Tensor, other: Tensor | Scalar) -> Tensor:
-    """a · 2ᵇ of integers, elementwise; the operands broadcast."""
+    """a · 2ᵇ for integers, elementwise; the operands broadcast."""
 
 def bitwise_not(input: Tensor) -> Tensor:
     """~x, bit by bit (logical not of bools), elementwise."""
@@ -1001,7 +1001,7 @@ def bitwise_or(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a | b, bit by bit, elementwise; the operands broadcast."""
 
 def bitwise_right_shift(input: Tensor, other: Tensor | Scalar) -> Tensor:
-    """⌊a / 2ᵇ⌋ of integers, elementwise; the operands broadcast."""
+    """⌊a / 2ᵇ⌋ for integers, elementwise; the operands broadcast."""
 
 def bitwise_xor(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ^ b, bit by bit, elementwise; the operands broadcast."""
@@ -1019,25 +1019,25 @@ def blackman_window(
     """0.42 - 0.5 cos 2πt + 0.08 cos 4πt, (window_length,)."""
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """``expand`` with one shape argument."""
+    """Like ``expand``, with the shape as one argument."""
 
 def ceil(input: Tensor) -> Tensor:
     """⌈x⌉, elementwise."""
 
 def clamp_max(input: Tensor, max: Scalar) -> Tensor:
-    """input, at most ``max``."""
+    """input clamped to at most ``max``."""
 
 def clamp_min(input: Tensor, min: Scalar) -> Tensor:
-    """input, at least ``min``."""
+    """input clamped to at least ``min``."""
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """``cat`` along axis 1, vectors as columns."""
+    """Join tensors along axis 1, with vectors as columns."""
 
 def conj_physical(input: Tensor) -> Tensor:
-    """``conj``, computed immediately."""
+    """The same as ``conj``, which is never lazy."""
 
 def copysign(input: Tensor, other: Tensor | Scalar) -> Tensor:
-    """|a| with the sign of b, where -0.0 is negative, elementwise; the operands broadcast."""
+    """|a| with the sign of b, where -0.0 counts as negative, elementwise; the operands broadcast."""
 
 def cos(input: Tensor) -> Tensor:
     """cos x, elementwise."""
@@ -1046,16 +1046,16 @@ def cosh(input: Tensor) -> Tensor:
     """cosh x, elementwise."""
 
 def deg2rad(input: Tensor) -> Tensor:
-    """Degrees as radians."""
+    """Convert degrees to radians."""
 
 def detach_copy(input: Tensor) -> Tensor:
-    """A copy of ``detach``."""
+    """Like ``detach``, but returns a copy."""
 
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """All elements as a matrix's diagonal."""
 
 def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy of ``diagonal``."""
+    """Like ``diagonal``, but returns a copy."""
 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy with its diagonal set to ``src``."""
@@ -1067,10 +1067,10 @@ def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 2."""
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """``cat`` along axis 2, after ``atleast_3d``."""
+    """Join tensors along axis 2, after ``atleast_3d``."""
 
 def empty(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
-    """A tensor of a shape with uninitialized elements."""
+    """An uninitialized tensor with this shape."""
 
 def empty_like(
     input: Tensor,
@@ -1082,7 +1082,7 @@ def empty_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Unset elements with the shape, and by default the dtype and device, of a tensor."""
+    """Uninitialized elements with the shape and, by default, the dtype and device of a tensor."""
 
 def empty_strided(
     size: Any,
@@ -1115,10 +1115,10 @@ def exp2(input: Tensor) -> Tensor:
     """2ˣ, elementwise."""
 
 def expand_copy(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False) -> Tensor:
-    """A copy of ``expand``."""
+    """Like ``expand``, but returns a copy."""
 
 def expm1(input: Tensor) -> Tensor:
-    """eˣ - 1, exact near 0, elementwise."""
+    """eˣ - 1, accurate near 0, elementwise."""
 
 def eye(
     n: int,
@@ -1133,10 +1133,10 @@ def eye(
     """An n by m matrix with ones on the diagonal."""
 
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor of the input's shape and dtype filled with ``value``, whose gradient is the sum of all elements'."""
+    """A copy of the input filled with ``value``. The gradient of ``value`` is the sum of the elements' gradients."""
 
 def fix(input: Tensor) -> Tensor:
-    """x without its fraction, elementwise."""
+    """x without its fractional part, elementwise."""
 
 def fliplr(input: Tensor) -> Tensor:
     """The tensor reversed along axis 1."""
@@ -1148,16 +1148,16 @@ def floor_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """⌊a / b⌋, constant almost everywhere, elementwise; the operands broadcast."""
 
 def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """The larger, unless it is NaN."""
+    """The maximum, ignoring NaN."""
 
 def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller, unless it is NaN."""
+    """The minimum, ignoring NaN."""
 
 def fmod(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""
 
 def frac(input: Tensor) -> Tensor:
-    """The fraction: input - trunc(input)."""
+    """The fractional part, input - trunc(input)."""
 
 def from_file(
     filename: Any,
@@ -1170,7 +1170,7 @@ def from_file(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A vector of ``size`` elements in a memory-mapped file; changes are written to the file if ``shared``."""
+    """A vector of ``size`` elements in a memory-mapped file. Changes are written to the file if ``shared`` is True."""
 
 def full(
     size: Any,
@@ -1182,7 +1182,7 @@ def full(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A tensor of the shape ``size``, filled with one number, by default in the number's dtype."""
+    """A tensor of shape ``size`` filled with one number. By default, it has the number's dtype."""
 
 def full_like(
     input: Tensor,
@@ -1239,7 +1239,7 @@ def hann_window(
     """(1 - cos 2πt) / 2, (window_length,)."""
 
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 below 0, 1 above, and ``values`` at 0; 0 for NaN, as in PyTorch."""
+    """0 where input < 0, 1 where input > 0, and ``values`` where input is 0. As in PyTorch, 0 for NaN."""
 
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 1, or axis 0 for vectors."""
@@ -1254,34 +1254,34 @@ def igamma(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), elementwise; the operands broadcast."""
 
 def igammac(input: Tensor, other: Tensor | Scalar) -> Tensor:
-    """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
+    """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x to ∞, elementwise; the operands broadcast."""
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with out[indices] = values; with ``accumulate`` they are added, also for repeated indices."""
+    """A copy with out[indices] = values. With ``accumulate``, they are added, even for repeated indices."""
 
 def initial_seed() -> int:
-    """The seed that the default generator began with."""
+    """The initial seed of the default generator."""
 
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is complex."""
 
 def is_conj(input: Tensor) -> bool:
-    """False: conjugation is never lazy."""
+    """Always False, as conjugation is never lazy."""
 
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is a floating-point one."""
 
 def is_inference(input: Tensor) -> bool:
-    """False: inference mode creates ordinary tensors."""
+    """Always False, as inference mode creates ordinary tensors."""
 
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the one element is not 0."""
+    """Whether the only element is not 0."""
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
 
 def is_signed(input: Tensor) -> bool:
-    """Whether the dtype has negative numbers."""
+    """Whether the dtype is signed."""
 
 def isfinite(input: Tensor) -> Tensor:
     """x is finite: not NaN and not infinite, elementwise."""
@@ -1293,13 +1293,13 @@ def isnan(input: Tensor) -> Tensor:
     """x is NaN, elementwise."""
 
 def isneginf(input: Tensor) -> Tensor:
-    """Whether it is -inf."""
+    """Whether each element is -inf."""
 
 def isposinf(input: Tensor) -> Tensor:
-    """Whether it is +inf."""
+    """Whether each element is +inf."""
 
 def isreal(input: Tensor) -> Tensor:
-    """Whether each element is real: its imaginary part is 0."""
+    """Whether each element is real, that is, has imaginary part 0."""
 
 def kaiser_window(
     window_length: int,
@@ -1353,7 +1353,7 @@ def log10(input: Tensor) -> Tensor:
     """log₁₀ x, elementwise."""
 
 def log1p(input: Tensor) -> Tensor:
-    """ln(1 + x), exact near 0, elementwise."""
+    """ln(1 + x), accurate near 0, elementwise."""
 
 def log2(input: Tensor) -> Tensor:
     """log₂ x, elementwise."""
@@ -1362,16 +1362,16 @@ def logaddexp(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """ln(eᵃ + eᵇ), without overflow, elementwise; the operands broadcast."""
 
 def logical_and(input: Tensor, other: Tensor | Scalar) -> Tensor:
-    """Both are not 0, elementwise; the operands broadcast."""
+    """Both are nonzero, elementwise; the operands broadcast."""
 
 def logical_not(input: Tensor) -> Tensor:
     """x is 0, elementwise."""
 
 def logical_or(input: Tensor, other: Tensor | Scalar) -> Tensor:
-    """At least one is not 0, elementwise; the operands broadcast."""
+    """At least one is nonzero, elementwise; the operands broadcast."""
 
 def logical_xor(input: Tensor, other: Tensor | Scalar) -> Tensor:
-    """Exactly one is not 0, elementwise; the operands broadcast."""
+    """Exactly one is nonzero, elementwise; the operands broadcast."""
 
 def logspace(
     start: Any,
@@ -1385,7 +1385,7 @@ def logspace(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``base`` raised to the power of each number in ``linspace``."""
+    """``base`` raised to the power of each number that ``linspace`` returns."""
 
 def lt(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a < b, elementwise; the operands broadcast."""
@@ -1409,13 +1409,13 @@ def ne(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≠ b, elementwise; the operands broadcast."""
 
 def nextafter(input: Tensor, other: Tensor | Scalar) -> Tensor:
-    """The dtype's next number after a, towards b, elementwise; the operands broadcast."""
+    """The next representable number after a, towards b, elementwise; the operands broadcast."""
 
 def not_equal(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≠ b, elementwise; the operands broadcast."""
 
 def ones(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
-    """Ones of a shape."""
+    """A tensor of ones with this shape."""
 
 def ones_like(
     input: Tensor,
@@ -1427,10 +1427,10 @@ def ones_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Ones with the shape, and by default the dtype and device, of a tensor."""
+    """Ones with the shape and, by default, the dtype and device of a tensor."""
 
 def permute_copy(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
-    """A copy of ``permute``."""
+    """Like ``permute``, but returns a copy."""
 
 def positive(input: Tensor) -> Tensor:
     """The tensor itself."""
@@ -1439,7 +1439,7 @@ def pow(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """aᵇ, elementwise; the operands broadcast."""
 
 def rad2deg(input: Tensor) -> Tensor:
-    """Radians as degrees."""
+    """Convert radians to degrees."""
 
 def rand(
     *size: Any,
@@ -1464,7 +1464,7 @@ def rand_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Uniform numbers with the shape, and by default the dtype and device, of a tensor."""
+    """Uniform numbers with the shape and, by default, the dtype and device of a tensor."""
 
 def randint(
     *bounds: Any,
@@ -1479,7 +1479,7 @@ def randint(
     requires_grad: bool = False,
     **ignored: Any,
 ) -> Tensor:
-    """Random integers in [low, high): ``randint(low, high, size)``. ``randint(high, size)`` starts from 0."""
+    """Random integers in [low, high): ``randint(low, high, size)``. ``randint(high, size)`` starts at 0."""
 
 def randint_like(
     input: Tensor,
@@ -1519,7 +1519,7 @@ def randn_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Normal numbers with the shape, and by default the dtype and device, of a tensor."""
+    """Normal numbers with the shape and, by default, the dtype and device of a tensor."""
 
 def randperm(
     n: int,
@@ -1531,7 +1531,7 @@ def randperm(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The numbers 0 .. n-1 in random order."""
+    """A random permutation of the integers from 0 to n - 1."""
 
 def range(
     start: float = 0,
@@ -1559,10 +1559,10 @@ def remainder(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a - ⌊a / b⌋ b, with the sign of b, elementwise; the operands broadcast."""
 
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugation is never lazy."""
+    """The tensor itself, as conjugation is never lazy."""
 
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negation is never lazy."""
+    """The tensor itself, as negation is never lazy."""
 
 def rsqrt(input: Tensor) -> Tensor:
     """1 / √x, elementwise."""
@@ -1576,19 +1576,19 @@ def scalar_tensor(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A number as a 0-d tensor, by default in the default dtype."""
+    """A 0-d tensor with one number, of the default dtype unless ``dtype`` is passed."""
 
 def seed() -> int:
-    """Seed the default generator from the system; return the seed."""
+    """Seed the default generator randomly and return the seed."""
 
 def select_copy(input: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of ``select``."""
+    """Like ``select``, but returns a copy."""
 
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + e⁻ˣ), computed as eˣ far below 0, where e⁻ˣ overflows, elementwise."""
 
 def signbit(input: Tensor) -> Tensor:
-    """Whether the sign is minus, also for -0.0."""
+    """Whether each element has a minus sign, including -0.0."""
 
 def sin(input: Tensor) -> Tensor:
     """sin x, elementwise."""
@@ -1600,12 +1600,12 @@ def sinh(input: Tensor) -> Tensor:
     """sinh x, elementwise."""
 
 def split_copy(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """A copy of ``split``."""
+    """Like ``split``, but returns a copy."""
 
 def split_with_sizes_copy(
     input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
-    """A copy of ``split_with_sizes``."""
+    """Like ``split_with_sizes``, but returns a copy."""
 
 def sqrt(input: Tensor) -> Tensor:
     """√x, elementwise."""
@@ -1614,7 +1614,7 @@ def square(input: Tensor) -> Tensor:
     """x²; int64 for bools, elementwise."""
 
 def squeeze_copy(input: Tensor, dim: Any = None, *dims: int) -> Tensor:
-    """A copy of ``squeeze``."""
+    """Like ``squeeze``, but returns a copy."""
 
 def std(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
@@ -1622,7 +1622,7 @@ def std(
     """The standard deviation over ``dim``: the square root of ``var``."""
 
 def t_copy(input: Tensor) -> Tensor:
-    """A copy of ``t``."""
+    """Like ``t``, but returns a copy."""
 
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at these indices of the flattened tensor."""
@@ -1634,11 +1634,10 @@ def tanh(input: Tensor) -> Tensor:
     """tanh x, elementwise."""
 
 def transpose_copy(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """A copy of ``transpose``."""
+    """Like ``transpose``, but returns a copy."""
 
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, where 0 is the main
-    one."""
+    """The lower triangle of the last two axes, including the diagonals up to ``diagonal`` (0 is the main one)."""
 
 def tril_indices(
     row: int,
@@ -1651,10 +1650,10 @@ def tril_indices(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The indices (2, N) of the lower triangle of a matrix of row by col elements."""
+    """The indices of the lower triangle of a (row, col) matrix, as a (2, N) tensor."""
 
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on."""
+    """The upper triangle of the last two axes, beginning with the diagonal ``diagonal``."""
 
 def triu_indices(
     row: int,
@@ -1667,36 +1666,36 @@ def triu_indices(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The indices (2, N) of the upper triangle of a matrix of row by col elements."""
+    """The indices of the upper triangle of a (row, col) matrix, as a (2, N) tensor."""
 
 def true_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a / b, elementwise; the operands broadcast."""
 
 def trunc(input: Tensor) -> Tensor:
-    """x without its fraction, elementwise."""
+    """x without its fractional part, elementwise."""
 
 def unbind_copy(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """A copy of ``unbind``."""
+    """Like ``unbind``, but returns a copy."""
 
 def unfold_copy(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """A copy of ``unfold``."""
+    """Like ``unfold``, but returns a copy."""
 
 def unsqueeze_copy(input: Tensor, dim: int) -> Tensor:
-    """A copy of ``unsqueeze``."""
+    """Like ``unsqueeze``, but returns a copy."""
 
 def var(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
-    """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
+    """The variance over ``dim``, with divisor n - correction (by default n - 1)."""
 
 def view_as_complex_copy(input: Tensor) -> Tensor:
-    """A copy of ``view_as_complex``."""
+    """Like ``view_as_complex``, but returns a copy."""
 
 def view_as_real_copy(input: Tensor) -> Tensor:
-    """A copy of ``view_as_real``."""
+    """Like ``view_as_real``, but returns a copy."""
 
 def view_copy(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-    """A copy of ``view``."""
+    """Like ``view``, but returns a copy."""
 
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 0."""
@@ -1705,7 +1704,7 @@ def xlogy(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
 
 def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
-    """Zeros of a shape."""
+    """A tensor of zeros with this shape."""
 
 def zeros_like(
     input: Tensor,
@@ -1717,7 +1716,7 @@ def zeros_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Zeros with the shape, and by default the dtype and device, of a tensor."""
+    """Zeros with the shape and, by default, the dtype and device of a tensor."""
 
 # Other spellings, which minigrad.compat supplies
 

@@ -1,6 +1,6 @@
-"""Python's operators. Each calls its op with PyTorch's operands, and NumPy's functions call the operators. This file
-also defines methods whose argument order differs from their functions', and in-place methods without an out-of-place
-function; ``define.py`` creates the others."""
+"""Python's operators. Each converts operands as PyTorch does and calls its op. NumPy's functions call the operators.
+This file also defines methods whose argument order differs from that of the functions, and in-place methods that have
+no out-of-place function. ``define.py`` creates the other methods."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _swapped(op: Op) -> Operator:
 
     def operator(self: Tensor, other: Tensor | Operand) -> Tensor:
         if not isinstance(self, Variable):
-            raise TypeError(f"the first argument of a tensor's method must be Tensor, not {type(self).__name__}")
+            raise TypeError(f"the first argument of a tensor's method must be a Tensor, not {type(self).__name__}")
         try:
             left = operand(other, self)
             return _declined(operator, self, other) if left is NotImplemented else apply(op, (left, self))
@@ -84,7 +84,7 @@ def _in_place(op: Op) -> Operator:
 
 
 def _declined(operator: Operator, self: Tensor, other: Any) -> Any:
-    """NotImplemented, so that Python tries the other operand, unless its class has a ``__torch_function__``."""
+    """Return NotImplemented, so that Python tries the other operand, or the result of its ``__torch_function__``."""
     return layer().asking(getattr(operator, "public", operator))(self, other) if met(other) else NotImplemented
 
 
@@ -99,7 +99,7 @@ def _without_bools(usual: Operator) -> Operator:
     def operator(self: Tensor, other: Tensor | Operand) -> Tensor:
         if self.array.dtype.kind == "b" or other.__class__ is bool:
             unfit: Any = other
-            return pointwise.sub(self, unfit)  # its error names the alternative
+            return pointwise.sub(self, unfit)  # its error message suggests an alternative
         return usual(self, other)
 
     operator.__doc__ = usual.__doc__
@@ -179,7 +179,7 @@ __getitem__, __setitem__ = attached(indexing.getitem), attached(indexing.setitem
 @attached
 @border
 def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """Support NumPy's functions. Operators call the tensor's operators; all others compute with NumPy arrays."""
+    """Support NumPy's functions. If they are operators, call the tensor's operators; else compute with NumPy arrays."""
     if method != "__call__" or kwargs:
         return NotImplemented
     if ufunc.__name__ in _UFUNCS and len(inputs) == 2:
@@ -232,7 +232,7 @@ def zero_(input: Tensor) -> Tensor:
 
 @method(free=False)
 def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
-    """In place: copy the elements of another tensor from any device, with broadcasting and conversion to this dtype.
+    """In place: copy another tensor's elements from any device, broadcast and converted to this tensor's dtype.
 
     >>> mg.zeros(2, 2).copy_(mg.tensor([1, 2]))
     tensor([[1., 2.],
@@ -244,10 +244,10 @@ def copy_(input: Tensor, other: Tensor, non_blocking: bool = False) -> Tensor:
 
 @method(free=False)
 def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
-    """In place: fill the main diagonal with ``fill_value``. ``wrap`` repeats it in tall matrices."""
+    """In place: fill the main diagonal with ``fill_value``. In tall matrices, ``wrap`` repeats the diagonal."""
     n, columns = input.array.ndim, input.array.shape[-1] if input.array.ndim else 0
     if n < 2 or (n > 2 and len(set(input.array.shape)) > 1):
-        raise RuntimeError("fill_diagonal_: needs a matrix, or a tensor whose axes have the same length")
+        raise RuntimeError("fill_diagonal_: expected a matrix, or a tensor whose axes all have the same length")
     if wrap and n == 2:
         places = range(0, input.array.size, columns + 1)
         input[[i // columns for i in places], [i % columns for i in places]] = fill_value
@@ -258,14 +258,14 @@ def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tens
 
 @method(free=False)
 def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """In place: apply a Python function to each element (slow; CPU)."""
+    """In place: apply a Python function to each element (slow, on the CPU)."""
     values = [callable(v) for v in input.detach().reshape(-1).tolist()]
     return copy_(input, tensor(values, dtype=input.dtype).reshape(input.shape))
 
 
 @method(free=False)
 def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """In place: apply a Python function to each pair of elements (slow; CPU)."""
+    """In place: apply a Python function to each pair of elements (slow, on the CPU)."""
     pairs = zip(input.reshape(-1).tolist(), other.expand(input.shape).reshape(-1).tolist(), strict=True)
     return copy_(input, tensor([callable(a, b) for a, b in pairs], dtype=input.dtype).reshape(input.shape))
 
@@ -289,7 +289,7 @@ def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any =
 
 @method(free=False)
 def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
-    """In place: switch to the memory of another tensor or a storage, or become empty without one. ``storage_offset`` is
+    """In place: use the memory of another tensor or a storage, or become empty without a source. ``storage_offset`` is
     the position of the first element in that memory, ``size`` the shape (by default all of a storage), and ``stride``
     the strides in elements (by default contiguous). Raises RuntimeError if the elements extend past the end of the
     memory, or the storage has elements of another dtype."""
@@ -305,7 +305,7 @@ def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
     return input
 
 
-_FILL = "A tensor of the input's shape and dtype filled with ``value``, whose gradient is the sum of all elements'."
-_RESIZE_AS = (lambda input, other, memory_format=None: resize_(input, other.shape), "In place: another tensor's shape.")
+_FILL = "A copy of the input filled with ``value``. The gradient of ``value`` is the sum of the elements' gradients."
+_RESIZE_AS = (lambda input, other, memory_format=None: resize_(input, other.shape), "In place: resize like ``other``.")
 globals().update(brief(function, {"fill": (lambda input, value: fill_(input.clone(), value), _FILL)}))
 globals().update(brief(method(free=False), {"resize_as_": _RESIZE_AS}))

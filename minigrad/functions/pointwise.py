@@ -1,4 +1,4 @@
-"""Elementwise functions, by PyTorch's names. Each is both a function and a Tensor method."""
+"""Elementwise functions, under PyTorch's names. Each is both a function and a Tensor method."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _TO_INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()`
 
 @method(in_place=by(e.sign))
 def sgn(input: Tensor) -> Tensor:
-    """The sign, -1, 0 or 1, elementwise. For complex numbers, x / |x|, and 0 at 0."""
+    """The sign, -1, 0 or 1, elementwise. For complex numbers, x / |x|, or 0 if x is 0."""
     return apply(e.sign, (input,))
 
 
@@ -103,7 +103,7 @@ def _is_inexact(operand: Any) -> bool:
 
 
 def level(value: Tensor, *inputs: Any) -> Tensor:
-    """A value that is locally constant in the inputs it was computed from, so they get gradients of 0, not None."""
+    """Record a value as locally constant in its inputs, so that they get gradients of 0 instead of None."""
     tensors = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
     return apply(e.level, (value, *tensors)) if tensors else value
 
@@ -149,7 +149,7 @@ divide = div
 
 @method(in_place=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """Round to the nearest integer, elementwise, with halves to even.
+    """Round to the nearest integer, or to ``decimals`` places, elementwise, with ties to even.
 
     >>> mg.tensor([1.25, 2.5]).round(decimals=1)
     tensor([1.2000, 2.5000])
@@ -214,7 +214,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
 
 @method(in_place=True)
 def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """input with NaN and infinities replaced (infinities by default with the largest finite numbers).
+    """Replace NaN and infinities; the latter, by default, with the largest finite numbers.
 
     >>> mg.tensor([float("nan"), 1.0]).nan_to_num(0.0)
     tensor([0., 1.])
@@ -227,7 +227,7 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neg
 
 @spelled
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """x Φ(x) (Hendrycks and Gimpel 2016), exact or by the tanh formula."""
+    """x Φ(x) (Hendrycks and Gimpel 2016), exact or with the tanh approximation."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh, not {approximate!r}")
     return apply(activation.gelu, (input, approximate))
@@ -269,7 +269,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """other - alpha · input."""
     if not hasattr(input, "array") and not hasattr(other, "array"):
-        raise TypeError(f"rsub(): one of the arguments must be Tensor, not {type(input).__name__}")
+        raise TypeError(f"rsub(): one of the arguments must be a Tensor, not {type(input).__name__}")
     left: Any = as_tensor_like(other, input) if _is_bool(input) else other
     return sub(left, input if alpha == 1 else input * alpha)
 
@@ -289,27 +289,27 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 
 
 
 _IN_PLACE_TOO = {
-    "clamp_min": (lambda input, min: clamp(input, min), "input, at least ``min``."),
-    "clamp_max": (lambda input, max: clamp(input, None, max), "input, at most ``max``."),
-    "frac": (lambda input: input - trunc(input), "The fraction: input - trunc(input)."),
-    "deg2rad": (lambda input: input * (math.pi / 180), "Degrees as radians."),
-    "rad2deg": (lambda input: input * (180 / math.pi), "Radians as degrees."),
+    "clamp_min": (lambda input, min: clamp(input, min), "input clamped to at least ``min``."),
+    "clamp_max": (lambda input, max: clamp(input, None, max), "input clamped to at most ``max``."),
+    "frac": (lambda input: input - trunc(input), "The fractional part, input - trunc(input)."),
+    "deg2rad": (lambda input: input * (math.pi / 180), "Convert degrees to radians."),
+    "rad2deg": (lambda input: input * (180 / math.pi), "Convert radians to degrees."),
     "ldexp": (lambda input, other: input * exp2(other), "input · 2ᵒᵗʰᵉʳ."),
     "heaviside": (
         lambda input, values: where(input == 0, values, (input > 0).to(input.dtype)),
-        "0 below 0, 1 above, and ``values`` at 0; 0 for NaN, as in PyTorch.",
+        "0 where input < 0, 1 where input > 0, and ``values`` where input is 0. As in PyTorch, 0 for NaN.",
     ),
 }
 _NEW = {
     "positive": (lambda input: input, "The tensor itself."),
-    "isposinf": (lambda input: input == math.inf, "Whether it is +inf."),
-    "isneginf": (lambda input: input == -math.inf, "Whether it is -inf."),
+    "isposinf": (lambda input: input == math.inf, "Whether each element is +inf."),
+    "isneginf": (lambda input: input == -math.inf, "Whether each element is -inf."),
     "signbit": (
         lambda input: wrap(xp(input.array).signbit(input.array)) if input.is_floating_point() else input < 0,
-        "Whether the sign is minus, also for -0.0.",
+        "Whether each element has a minus sign, including -0.0.",
     ),
-    "fmax": (lambda input, other: _unless_nan(e.ge, *_promoted(input, other)), "The larger, unless it is NaN."),
-    "fmin": (lambda input, other: _unless_nan(e.le, *_promoted(input, other)), "The smaller, unless it is NaN."),
+    "fmax": (lambda input, other: _unless_nan(e.ge, *_promoted(input, other)), "The maximum, ignoring NaN."),
+    "fmin": (lambda input, other: _unless_nan(e.le, *_promoted(input, other)), "The minimum, ignoring NaN."),
 }
 globals().update(brief(method(in_place=True), _IN_PLACE_TOO) | brief(method, _NEW))
 

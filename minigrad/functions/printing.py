@@ -14,8 +14,8 @@ from .define import attached
 
 
 class Options:
-    """How tensors are printed: the digits, the number of elements above which they are summarised, the elements shown
-    at each end of an axis, the line width, and whether exponents are always (or never) used."""
+    """How tensors are printed: the digits, the number of elements above which they are summarized, how many elements
+    are shown at each end of an axis, the line width, and whether exponents are always (or never) used."""
 
     precision: int = 4
     threshold: float = 1000

@@ -1,4 +1,4 @@
-"""Random tensors, by PyTorch's names. A seed yields the same numbers on every device, except in ``multinomial``."""
+"""Random tensors, under PyTorch's names. A seed yields the same numbers on every device, except in ``multinomial``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _state = _State()
 
 @contextmanager
 def undrawn() -> Iterator[None]:
-    """A context in which this thread draws nothing, for creating a module whose parameters are loaded from a file."""
+    """A context in which this thread draws no random numbers, for a module whose parameters are loaded from a file."""
     with at_end(setattr, _state, "drawing", _state.drawing) as end, end:
         _state.drawing = False
         yield
@@ -71,7 +71,7 @@ def _one_by_one(source: Generator, shape: tuple[int, ...]) -> Any:
 
 @method(free=False)
 def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """In place: uniform random numbers in [low, high). PyTorch calls these bounds ``from`` and ``to``."""
+    """In place: fill with uniform random numbers in [low, high). PyTorch calls these bounds ``from`` and ``to``."""
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
     kind: Any = np.float64 if input.array.dtype == np.float64 else np.float32
@@ -87,7 +87,7 @@ def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: G
 
 @method(free=False)
 def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """In place: normally distributed random numbers."""
+    """In place: fill with normally distributed random numbers."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     kind = input.array.dtype
@@ -101,7 +101,7 @@ def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Ge
 
 @method(free=False)
 def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
-    """In place: 1 with probability p (a number, or a tensor with a probability for each element), else 0."""
+    """In place: set each element to 1 with probability p (a number, or a tensor of numbers), else to 0."""
     if isinstance(p, Variable):
         chances: Any = p
         order = memory_order(input.array)
@@ -115,7 +115,7 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Generator | None = Non
 
 @method(free=False)
 def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """In place: numbers from the exponential distribution with rate ``lambd``."""
+    """In place: fill with numbers from the exponential distribution with rate ``lambd``."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     return _from_uniform(input, lambda u: -np.log1p(-u) / lambd, generator, "exponential")
@@ -123,7 +123,7 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | No
 
 @method(free=False)
 def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """Fill the tensor with samples of the number of trials up to the first success, which has probability p."""
+    """In place: fill with numbers of trials up to the first success, which has probability p in each trial."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     return _from_uniform(input, lambda u: np.ceil(np.log(u) / np.log1p(-p)), generator, "geometric")
@@ -131,7 +131,7 @@ def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -
 
 @method(free=False)
 def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """In place: numbers from the Cauchy distribution."""
+    """In place: fill with numbers from the Cauchy distribution."""
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     return _from_uniform(input, lambda u: median + sigma * np.tan(np.pi * (u - 0.5)), generator, "cauchy")
@@ -139,7 +139,7 @@ def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator
 
 @method(free=False)
 def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
-    """In place: numbers whose logarithms are normally distributed with this mean and standard deviation."""
+    """In place: fill with numbers whose logarithms are normal with this mean and standard deviation."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     draw: Draw = lambda source, shape, _: np.exp(_one_by_one(source, shape) * std + mean)
@@ -154,8 +154,8 @@ _UNSET: Any = object()
 def random_(
     input: Tensor, low: int = _UNSET, high: int | None = _UNSET, *, generator: Generator | None = None
 ) -> Tensor:
-    """In place: integers in [low, high). PyTorch calls these bounds ``from`` and ``to``. ``random_(n)`` starts from 0.
-    Without bounds, integers from 0 to the dtype's maximum (for floats, the range in which every integer is exact)."""
+    """In place: fill with integers in [low, high). PyTorch calls the bounds ``from`` and ``to``. ``random_(n)`` starts
+    at 0. Without bounds, they range from 0 to the dtype's maximum, or for floats, as far as every integer is exact."""
     name = input.dtype.name
     most = _LARGEST[name] if name in _LARGEST else int(np.iinfo(input.array.dtype).max)
     if low is _UNSET:
@@ -180,7 +180,7 @@ def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., T
     def create(*size: Any, generator: Generator | None = None, dtype: Maybe, **size_kw: Any) -> Any:
         kind = np.dtype(float_dtype(dtype))
         if not has_gradient(kind):
-            raise NotImplementedError(f"{name}: {doc.lower()} are floating point, not {dtype}")
+            raise NotImplementedError(f"{name}: {doc.lower()} need a floating-point dtype, not {dtype}")
         draw, shape = getattr(generator or default_generator, stream), sized(size, size_kw)
         if kind.kind != "c":
             return draw(shape, kind)
@@ -200,7 +200,7 @@ randn = announced(_of_shape("randn", "Standard normal numbers", "normal", math.s
 def randint(
     *bounds: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, dtype: Any, **ignored: Any
 ) -> Any:
-    """Random integers in [low, high): ``randint(low, high, size)``. ``randint(high, size)`` starts from 0.
+    """Random integers in [low, high): ``randint(low, high, size)``. ``randint(high, size)`` starts at 0.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.randint(0, 10, (5,))
@@ -221,14 +221,14 @@ def randint(
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if low < -(1 << 63) or high > 1 << 63:
-        raise ValueError(f"randint: {low} .. {high} does not fit into 64 bits")
+        raise ValueError(f"randint: the range [{low}, {high}) does not fit in 64 bits")
     return (generator or default_generator).integers(low, high, shape_of(size)).astype(int_dtype(dtype), copy=False)
 
 
 @announced
 @creating
 def randperm(n: int, *, generator: Generator | None = None, dtype: Maybe) -> Any:
-    """The numbers 0 .. n-1 in random order.
+    """A random permutation of the integers from 0 to n - 1.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.randperm(5)
@@ -243,7 +243,7 @@ def _like(change: Callable[..., Tensor], name: str, doc: str) -> Callable[..., T
     def like(input: Tensor, *, generator: Generator | None = None, dtype: Maybe, device: Maybe) -> Tensor:
         return change(empty_like(input.detach(), dtype=dtype, device=device), generator=generator)
 
-    doc = f"{doc} with the shape, and by default the dtype and device, of a tensor."
+    doc = f"{doc} with the shape and, by default, the dtype and device of a tensor."
     return announced(function(alike(named(like, name, doc))))
 
 
@@ -285,7 +285,7 @@ def normal(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normally distributed numbers with this mean and standard deviation (numbers with a ``size``, or tensors).
+    """Normally distributed numbers. ``mean`` and ``std`` may be tensors; if both are numbers, ``size`` is required.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.normal(0.0, 1.0, (3,))
@@ -296,7 +296,7 @@ def normal(
         return numbers.requires_grad_() if requires_grad else numbers
     mean, std = (v.detach() if hasattr(v, "array") else v for v in (mean, std))
     if not isinstance(mean, Variable) and not isinstance(std, Variable):
-        raise TypeError("normal() takes a size if both mean and std are numbers")
+        raise TypeError("normal() requires a size if both mean and std are numbers")
     if np.any(of(raw(std)).to_numpy(raw(std)) < 0):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     shape = common_shape(*(getattr(v, "shape", ()) for v in (mean, std)))
@@ -308,7 +308,7 @@ def normal(
 @announced
 @method
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability given by each element (or with probability ``p``), else 0.
+    """1 with the probability in each element (or with probability ``p``), else 0.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.bernoulli(mg.full((4,), 0.5))
@@ -332,10 +332,10 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
-    """Indices drawn with the weights in each row, (..., num_samples) int64. For one sample per row, or several without
-    replacement, it selects the largest p / Exp(1), as PyTorch does. For several with replacement, it inverts the
-    cumulative sums. On a GPU, it also inverts them for one sample per row, so the indices differ from those on a CPU,
-    and it does not check the weights, since the program would have to wait.
+    """Draw indices with the weights in each row, (..., num_samples) int64. For one sample per row, or several without
+    replacement, this selects the largest p / Exp(1), as PyTorch does. For several with replacement, it inverts the
+    cumulative sums. On a GPU, one sample per row also uses the cumulative sums, so the indices differ from those on a
+    CPU, and the weights are not checked, as this would require synchronization.
 
     Raises RuntimeError if weights are negative, not finite or all 0 (on the CPU), if there are more samples than
     weights, or if there are more than 2²⁴ weights, the limit for cumulative sums in float32.
@@ -363,7 +363,7 @@ def multinomial(
     if replacement if num_samples > 1 else not is_host:
         draws = source.uniform((*weights.shape[:-1], num_samples), np.float64)
         rows, m = backend.asarray(draws.reshape(-1, num_samples), input.device), backend.xp
-        # a GPU adds in parts, not from left to right: only float64 keeps rounding from drawing a weight of 0
+        # a GPU does not add from left to right, and rounding could select a weight of 0 unless in float64
         kind = weights.dtype if is_host else np.float64
         shares = m.cumsum(weights.reshape(-1, weights.shape[-1]), -1, dtype=kind)
         shares = shares / shares[:, -1:]
@@ -383,7 +383,7 @@ def multinomial(
 
 @function
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Poisson-distributed numbers with these means (PyTorch's distribution, but not its stream)."""
+    """Poisson-distributed numbers with these means. For the same seed, they differ from PyTorch's."""
     rates = of(input.array).to_numpy(input.array)
     seed = (generator or default_generator).random64()
     numbers = np.asarray(np.random.default_rng(seed).poisson(rates), rates.dtype)
@@ -404,8 +404,8 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 _SEEDS = {
-    "seed": (lambda: default_generator.seed(), "Seed the default generator from the system; return the seed."),
-    "initial_seed": (lambda: default_generator.initial_seed(), "The seed that the default generator began with."),
+    "seed": (lambda: default_generator.seed(), "Seed the default generator randomly and return the seed."),
+    "initial_seed": (lambda: default_generator.initial_seed(), "The initial seed of the default generator."),
 }
 globals().update(brief(function, _SEEDS, "int"))
 

@@ -1,4 +1,4 @@
-"""Sums and other reductions over axes, by PyTorch's names."""
+"""Sums and other reductions over axes, under PyTorch's names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:
 def _check_float(input: Tensor, name: str) -> None:
     """Raise an error for integers, since taking their mean or variance is usually a mistake."""
     if kind_of(input.array) not in "fc":
-        problem = f"the input must be of a floating-point dtype, not {input.dtype}. Convert it with .float()"
+        problem = f"the input must have a floating-point dtype, not {input.dtype}. Convert it with .float()"
         raise RuntimeError(f"{name}(): could not infer output dtype: {problem}")
 
 
@@ -35,13 +35,13 @@ def _listed(dim: Any) -> tuple[int, ...]:
 
 
 def _of_dtype(dtype: Any, result: Tensor) -> Tensor:
-    """A result in the requested dtype, as the op returns int64 for all integers."""
+    """Convert a result to the requested dtype, as the op returns int64 for all integers."""
     return result if dtype is None else result.to(dtype)
 
 
 @method
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Σ over ``dim``, or over all elements if None.
+    """The sum over ``dim``, or over all elements if None.
 
     >>> x = mg.tensor([[1, 2], [3, 4]])
     >>> x.sum(), x.sum(dim=0)
@@ -75,13 +75,13 @@ def _spread(op: Op, doc: str) -> Callable[..., Tensor]:
     return method(named(spread, op.name, doc))
 
 
-var = _spread(r.var, "The variance over ``dim``; its divisor is n - correction, by default n - 1.")
+var = _spread(r.var, "The variance over ``dim``, with divisor n - correction (by default n - 1).")
 std = _spread(r.std, "The standard deviation over ``dim``: the square root of ``var``.")
 
 
 @method
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Π over ``dim``, or over all elements if None.
+    """The product over ``dim``, or over all elements if None.
 
     >>> mg.tensor([1, 2, 3, 4]).prod()
     tensor(24)
@@ -123,8 +123,8 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 def _over(
     op: Op, doc: str, of_nothing: bool = True, along_none: bool = False, by_number: bool = False
 ) -> Callable[..., Tensor]:
-    """A function that applies an op over some axes. ``of_nothing``: an empty axis has a value. ``along_none``: an empty
-    ``dim`` means no axes instead of all. ``by_number``: the op gets the indices of all axes instead of None."""
+    """A function that applies an op over some axes. ``of_nothing``: an empty axis is allowed. ``along_none``: an empty
+    ``dim`` means no axes instead of all. ``by_number``: the op receives the indices of all axes instead of None."""
 
     def over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
         if not of_nothing:
@@ -136,12 +136,12 @@ def _over(
     return method(named(over, op.name, doc))
 
 
-any = _over(r.any, "Whether at least one element over ``dim`` is not 0: bool, uint8 for uint8.", along_none=True)
-all = _over(r.all, "Whether no element over ``dim`` is 0: bool, uint8 for uint8.", along_none=True)
-_SHARED = "The {} over ``dim``; equal elements share the gradient, which is NaN if a NaN wins, unlike in ``{}``."
+any = _over(r.any, "Whether any element over ``dim`` is not 0, as bool (uint8 for uint8).", along_none=True)
+all = _over(r.all, "Whether no element over ``dim`` is 0, as bool (uint8 for uint8).", along_none=True)
+_SHARED = "The {} element over ``dim``. Unlike in ``{}``, ties share the gradient, which is NaN for a NaN result."
 amax = _over(r.amax, _SHARED.format("largest", "max"), of_nothing=False, by_number=True)
 amin = _over(r.amin, _SHARED.format("smallest", "min"), of_nothing=False, by_number=True)
-_INDEX = "The index of the {} along ``dim`` (of the flattened tensor if None), int64."
+_INDEX = "The index (int64) of the {} element along ``dim``, or of the flattened tensor if None."
 argmax = _over(r.argmax, _INDEX.format("largest"), of_nothing=False)
 argmin = _over(r.argmin, _INDEX.format("smallest"), of_nothing=False)
 
@@ -158,8 +158,8 @@ def max(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The largest element. With ``dim``, (values, indices); the gradient flows only to those indices. With another
-    tensor, the elementwise maximum.
+    """The largest element. With ``dim``, returns (values, indices), and the gradient flows only to those indices. With
+    another tensor, returns the elementwise maximum.
 
     >>> x = mg.tensor([[1, 5], [7, 2]])
     >>> x.max()
@@ -183,7 +183,7 @@ def min(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The smallest element. With ``dim``, (values, indices). With another tensor, the elementwise minimum.
+    """The smallest element. With ``dim``, returns (values, indices); with a tensor, the elementwise minimum.
 
     >>> mg.tensor([3, 1, 2]).min()
     tensor(1)
@@ -210,13 +210,13 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, name: str) -> Any:
 
 @method
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
-    """The number of nonzero elements along ``dim``, int64."""
+    """The number (int64) of nonzero elements along ``dim``."""
     return apply(r.count_nonzero, (input, axes(dim, input.array.ndim)))
 
 
 @method
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of singular values.
+    """The p-norm over ``dim``, (Σ |x|ᵖ)^(1/p). "fro" is 2, inf the largest |x|, and "nuc" the sum of singular values.
 
     >>> mg.tensor([3.0, 4.0]).norm()
     tensor(5.)
@@ -229,7 +229,7 @@ def _norm(input: Tensor, p: float | str, dim: Dims, keepdim: bool) -> Tensor:
     if p == "nuc":  # the sum of the singular values of the matrices in two axes, by default of a matrix
         places = _listed((0, 1) if dim is None and input.array.ndim == 2 else () if dim is None else dim)
         if len(places) != 2:
-            raise RuntimeError(f"norm: the nuclear norm needs two axes, not dim={dim} of {input.array.ndim} axes")
+            raise RuntimeError(f"norm: the nuclear norm needs two axes, not dim={dim} of a {input.array.ndim}-d tensor")
         first, second = (axis(d, input.array.ndim) for d in places)
         total = sum(look_up("minigrad", "linalg").svdvals(input.movedim((first, second), (-2, -1))), -1)
         for place in sorted((first, second)) if keepdim else ():
@@ -255,7 +255,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1)
 
 @function
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
-    """The cumulative integral by the trapezoidal rule, with one value fewer than there are points."""
+    """The cumulative integral by the trapezoidal rule. It has one value fewer than there are points."""
     return cumsum(_areas(y, x, dx, dim), dim)
 
 
@@ -275,7 +275,7 @@ def _areas(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
 @method(in_place=True)
 @rounded_once
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """The tensor with each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to that norm."""
+    """Scale each slice along ``dim`` whose p-norm exceeds ``maxnorm`` down to that norm."""
     if input.array.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.array.ndim} dimensions")
     place = axis(dim, input.array.ndim)

@@ -13,7 +13,7 @@ T = TypeVar("T")  # Tensor, which cannot be imported here, as its stub, methods.
 
 class Result(tuple[*Parts]):
     """A tuple of ``values``, or of one sequence of values. The annotations of its class or a base class name its
-    elements. (A ``NamedTuple`` would take much longer to define, and there are many.)"""
+    elements. (It would take much longer to define many ``NamedTuple`` classes.)"""
 
     __slots__ = ()
     __match_args__: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class Result(tuple[*Parts]):
         cls.__doc__ = cls.__doc__ or f"The result of ``{cls.__name__.replace('linalg_', 'linalg.')}``."
         if "__annotations__" in vars(cls):
             cls._fields = tuple(cls.__annotations__)
-            setattr(cls, "__match_args__", cls._fields)  # noqa: B010 - mypy allows no assignment
+            setattr(cls, "__match_args__", cls._fields)  # noqa: B010 - mypy rejects an assignment
             cls.n_fields = cls.n_sequence_fields = len(cls._fields)
             for i, name in enumerate(cls._fields):
                 setattr(cls, name, property(itemgetter(i)))
@@ -34,7 +34,7 @@ class Result(tuple[*Parts]):
         if len(parts) == 1 and isinstance(parts[0], (tuple, list)):
             parts = parts[0]
         if len(parts) != len(cls._fields):
-            raise TypeError(f"{cls.__name__}() takes {', '.join(cls._fields)}, not {len(parts)} values")
+            raise TypeError(f"{cls.__name__}() takes ({', '.join(cls._fields)}), but got {len(parts)} values")
         return tuple.__new__(cls, parts)
 
     def __getnewargs__(self) -> tuple[Any, ...]:

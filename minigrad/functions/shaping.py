@@ -1,4 +1,4 @@
-"""Functions that change shapes, as views or rearrangements, by PyTorch's names."""
+"""Functions that change shapes, as views or rearrangements, under PyTorch's names."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @method(free=False)
 def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-    """``reshape`` without copying. With a dtype, the same bytes read as that dtype, without a gradient. Raises
-    RuntimeError if the memory order does not allow it; use ``reshape`` then.
+    """Like ``reshape``, but never copies. With a dtype, reinterprets the bytes as that dtype, without a gradient.
+    Raises RuntimeError if the memory order does not allow a view; use ``reshape`` in that case.
 
     >>> x = mg.zeros(4)
     >>> x.view(2, 2)[0, 0] = 1
@@ -68,7 +68,7 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
 
 
 def _bytes_read_as(input: Tensor, dtype: DType) -> Tensor:
-    """The same memory read as another dtype, which changes the length of the last axis."""
+    """Reinterpret the memory as another dtype, which changes the length of the last axis."""
     old, new = input.dtype.itemsize, dtype.itemsize
     steps = input.stride()
     problem, k = "", max(new // old, 1)
@@ -167,7 +167,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 @method(in_place=reshaping)
 def squeeze(input: Tensor, dim: Any = None, *dims: int) -> Tensor:
-    """The tensor without its axes of length 1, or without the given ones (separate numbers or one sequence).
+    """Remove all axes of length 1, or only those in ``dim`` (separate numbers or one sequence).
 
     >>> mg.zeros(1, 3, 1).squeeze().shape
     minigrad.Size([3])
@@ -217,7 +217,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @method(free=False)
 def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False) -> Tensor:
-    """The tensor with axes of length 1 repeated without copying. A length of -1 stays unchanged.
+    """The tensor with axes of length 1 repeated without copying. A length of -1 keeps the axis unchanged.
 
     >>> mg.tensor([[1], [2]]).expand(-1, 3)
     tensor([[1, 1, 1],
@@ -228,7 +228,7 @@ def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False)
         least = f"greater or equal to the number of dimensions in the tensor ({len(source)})"
         raise RuntimeError(f"expand: the number of sizes provided ({len(target)}) must be {least}")
     if any(n < 0 for n in target[: len(target) - len(source)]):
-        problem = f"but the first of {list(target)} are new: the tensor has shape {list(source)}"
+        problem = f"but the first axes of {list(target)} are new: the tensor has shape {list(source)}"
         raise RuntimeError(f"expand: -1 keeps an axis unchanged, {problem}")
     padded = (1,) * (len(target) - len(source)) + tuple(source)
     full = tuple(old if new == -1 else new for new, old in zip(target, padded, strict=True))
@@ -273,7 +273,7 @@ def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element along an axis, or of the flattened tensor, repeated. For counts only, each index that many times.
+    """Repeat each element along an axis or of the flattened tensor. If only counts are passed, repeat each index.
 
     >>> mg.tensor([1, 2]).repeat_interleave(3)
     tensor([1, 1, 1, 2, 2, 2])
@@ -411,7 +411,7 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
 
 @method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most ``chunks`` pieces of equal length (the last may be shorter). An empty axis yields ``chunks`` empty ones.
+    """At most ``chunks`` pieces of equal length (the last may be shorter). An empty axis gives ``chunks`` empty pieces.
 
     >>> [part.tolist() for part in mg.arange(6).chunk(3)]
     [[0, 1], [2, 3], [4, 5]]
@@ -488,13 +488,13 @@ def _triangle(op: Op, doc: str) -> Callable[..., Tensor]:
 
 tril = _triangle(
     s.tril,
-    """The lower triangle of the last two axes, with the diagonals up to number ``diagonal``, where 0 is the main one.
+    """The lower triangle of the last two axes, including the diagonals up to ``diagonal`` (0 is the main one).
 
     >>> mg.ones(3, 3).tril().tolist()
     [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
     """,
 )
-triu = _triangle(s.triu, "The upper triangle of the last two axes, with the diagonals from number ``diagonal`` on.")
+triu = _triangle(s.triu, "The upper triangle of the last two axes, beginning with the diagonal ``diagonal``.")
 
 
 @function
@@ -547,7 +547,7 @@ unsafe_chunk = chunk
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """Differences between adjacent elements along ``dim``, taken ``n`` times. For n = 0, a copy of the input only.
+    """Differences between adjacent elements along ``dim``, taken ``n`` times. If n is 0, a copy of only the input.
 
     >>> mg.tensor([1, 4, 9]).diff()
     tensor([3, 5])
@@ -570,8 +570,8 @@ def diff(
 @function
 @rounded_once
 def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """Derivatives along axes (by default all) by central differences, one-sided of order ``edge_order`` at the ends.
-    ``spacing`` is the distance between points (by default 1), one distance per axis, or the coordinates along each
+    """Derivatives along axes (by default all) by central differences, or at the ends, one-sided differences of order
+    ``edge_order``. ``spacing`` is the distance between points (by default 1), or a distance or coordinates for each
     axis. Raises RuntimeError for an axis of at most ``edge_order`` elements, another order, or mismatched spacings."""
     n = input.array.ndim
     places = [axis(d, n) for d in (range(n) if dim is None else sizes((dim,)))]
@@ -723,12 +723,12 @@ def _at_least(n: int, lift: Callable[[Tensor], Tensor], doc: str) -> Callable[..
     return function(named(at_least, f"atleast_{n}d", doc))
 
 
-atleast_1d = _at_least(1, lambda t: reshape(t, 1), "0-d tensors as vectors.")
-atleast_2d = _at_least(2, lambda t: reshape(t, 1, -1), "Tensors with fewer than two axes, with new axes in front.")
+atleast_1d = _at_least(1, lambda t: reshape(t, 1), "Convert 0-d tensors to vectors.")
+atleast_2d = _at_least(2, lambda t: reshape(t, 1, -1), "Add leading axes to tensors with fewer than two.")
 atleast_3d = _at_least(
     3,
     lambda t: unsqueeze(atleast_2d(t), -1),
-    "Tensors with fewer than three axes: a vector becomes (1, N, 1), a matrix (M, N, 1).",
+    "Add axes to tensors with fewer than three: a vector becomes (1, N, 1), and a matrix (M, N, 1).",
 )
 row_stack = vstack
 
@@ -781,10 +781,10 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 @method(in_place=reshaping)
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """Elements of the tensor's whole memory, selected by sizes and strides (in elements). The result is a view if a CPU
-    tensor covers all of its memory in order, else a copy. Gradients flow only to elements of the tensor, and not at all
-    after an in-place change. ``storage_offset`` is the start in that memory (by default the tensor's start). Raises
-    RuntimeError if elements would be outside the memory, or elements of the tensor share memory."""
+    """Elements of the tensor's whole memory, selected by sizes and strides (in elements). The result is a view if the
+    tensor is on the CPU and covers its memory in order, else a copy. Gradients flow only to elements of the tensor, and
+    not at all after an in-place change. ``storage_offset`` is the start in the memory (by default the tensor's start).
+    Raises RuntimeError if elements would be outside the memory, or elements of the tensor share memory."""
     place = _in_memory(input, size, stride, storage_offset)
     return apply(joining_ops.as_strided, (input, *place))
 
@@ -811,7 +811,7 @@ def _in_memory(input: Tensor, size: Any, stride: Any, offset: int | None) -> tup
 def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """A copy with the elements that ``as_strided`` selects set to ``src``. Raises RuntimeError if the input is not
+    """A copy in which ``src`` replaces the elements selected by ``as_strided``. Raises RuntimeError if the input is not
     contiguous or is part of larger memory, ``src`` does not have shape ``size``, or two elements would share memory."""
     shape, steps, start = _in_memory(input, size, stride, storage_offset)
     if not input.array.flags.c_contiguous or joining_ops.place_in_memory(input.array)[1] != input.array.size:
@@ -885,7 +885,7 @@ def H(input: Tensor) -> Tensor:
 
 _METHODS = {
     "ravel": (lambda input: reshape(input, -1), "All elements as a vector."),
-    "broadcast_to": (lambda input, size: expand(input, *size), "``expand`` with one shape argument."),
+    "broadcast_to": (lambda input, size: expand(input, *size), "Like ``expand``, with the shape as one argument."),
     "fliplr": (lambda input: flip(input, 1), "The tensor reversed along axis 1."),
     "diagflat": (lambda input, offset=0: diag(reshape(input, -1), offset), "All elements as a matrix's diagonal."),
     "narrow_copy": (lambda input, dim, start, length: narrow(input, dim, start, length).clone(), "``narrow``, copied."),
@@ -895,21 +895,21 @@ _METHODS = {
     ),
 }
 _OF_SEVERAL = {
-    "dstack": (lambda tensors: cat([*atleast_3d(tensors)], 2), "``cat`` along axis 2, after ``atleast_3d``."),
+    "dstack": (lambda tensors: cat([*atleast_3d(tensors)], 2), "Join tensors along axis 2, after ``atleast_3d``."),
     "column_stack": (
         lambda tensors: cat([t if t.array.ndim > 1 else reshape(t, -1, 1) for t in tensors], 1),
-        "``cat`` along axis 1, vectors as columns.",
+        "Join tensors along axis 1, with vectors as columns.",
     ),
 }
 _PROPERTIES = {
-    "T": (lambda input: permute(input, tuple(range(input.array.ndim))[::-1]), "The axes in reverse order."),
-    "mH": (lambda input: mT(input).conj(), "The conjugate transpose in the last two axes."),
+    "T": (lambda input: permute(input, tuple(range(input.array.ndim))[::-1]), "The tensor with reversed axis order."),
+    "mH": (lambda input: mT(input).conj(), "The conjugate transpose of the last two axes."),
 }
 _OF_TENSORS = {
     "adjoint": (lambda input: mT(input).conj(), "``mH`` as a method."),
-    "expand_as": (lambda input, other: expand(input, other.shape), "``expand`` to a tensor's shape."),
-    "reshape_as": (lambda input, other: reshape(input, other.shape), "``reshape`` to a tensor's shape."),
-    "view_as": (lambda input, other: view(input, other.shape), "``view`` to a tensor's shape."),
+    "expand_as": (lambda input, other: expand(input, other.shape), "Expand to another tensor's shape."),
+    "reshape_as": (lambda input, other: reshape(input, other.shape), "Reshape to another tensor's shape."),
+    "view_as": (lambda input, other: view(input, other.shape), "View in another tensor's shape."),
 }
 globals().update(brief(method, _METHODS) | brief(function, _OF_SEVERAL))
 globals().update(brief(attribute, _PROPERTIES) | brief(method(free=False), _OF_TENSORS))

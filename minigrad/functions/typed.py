@@ -1,4 +1,4 @@
-"""PyTorch's old typed constructors, called with sizes (``LongTensor(2, 3)``) or values (``LongTensor([2, 3])``)."""
+"""PyTorch's legacy typed constructors, called with sizes (``LongTensor(2, 3)``) or values (``LongTensor([2, 3])``)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _types(device_type: str) -> dict[str, Any]:
     module = "torch" if device_type == "cpu" else f"torch.{device_type}"
     types = {}
     for name, dtype in _NAMES.items():
-        doc = f"Tensors of {dtype.name} on the {device_type.upper()}, from sizes or values."
+        doc = f"Create {dtype.name} tensors on the {device_type.upper()} from sizes or values."
         attributes = {"dtype": dtype, "device_type": device_type, "places": Places(), "__doc__": doc}
         types[f"{name}Tensor"] = TensorType(f"{name}Tensor", (), {**attributes, "__module__": module})
     return types

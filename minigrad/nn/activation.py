@@ -155,7 +155,7 @@ class Softmin(_AlongAxis, function=F.softmin): ...
 
 
 class Softmax2d(Module):
-    """softmax over the channels: (N, C, H, W) or (C, H, W). Raises ValueError for other numbers of axes."""
+    """Softmax over the channels of an input (N, C, H, W) or (C, H, W). Raises ValueError for other shapes."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.array.ndim not in (3, 4):
@@ -174,7 +174,7 @@ class _DropoutNd(FunctionLayer, fields=True):
 
 class Dropout(_DropoutNd, function=F.dropout):
     """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
-    2014). Raises ValueError if ``p`` is not a probability.
+    2014). Raises ValueError if ``p`` is outside [0, 1].
 
     >>> _ = mg.manual_seed(0)
     >>> sorted(set(nn.Dropout(0.5)(mg.ones(100)).tolist()))
@@ -192,14 +192,14 @@ class Dropout3d(_DropoutNd, function=F.dropout3d): ...
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that preserves mean 0 and variance 1 through SELU (Klambauer et al. 2017)."""
+    """Dropout that preserves the zero mean and unit variance of SELU activations (Klambauer et al. 2017)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """``AlphaDropout`` applied to whole channels: (N, C, ...)."""
+    """``AlphaDropout`` that drops whole channels of an input (N, C, ...)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.feature_alpha_dropout(input, self.p, self.training)

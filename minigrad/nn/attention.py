@@ -1,6 +1,6 @@
 """Multi-head attention.
 
-Shape letters: B batch, H heads, T and S target and source length, D model width, Dh head width.
+Shape letters: B batch size, H heads, T target length, S source length, D model width, Dh head width.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["MultiheadAttention"]
 
 class MultiheadAttention(Module):
     """Attention with several heads in parallel (Vaswani et al. 2017, section 3.2.2): concat(head₁, ..., headH) Woᵀ +
-    bo, where headᵢ = softmax(qᵢ kᵢᵀ / √Dh + mask) vᵢ and q, k, v are projections of the inputs. If a query may not
-    attend to any key, its heads return zeros; PyTorch returns NaN with ``need_weights``.
+    bo, where headᵢ = softmax(qᵢ kᵢᵀ / √Dh + mask) vᵢ and q, k, v are projections of the inputs. If a query cannot
+    attend to any key, its heads return zeros, whereas PyTorch returns NaN if ``need_weights`` is True.
 
     Args:
-        embed_dim: D, a multiple of ``num_heads``. num_heads: H. kdim, vdim: the key and value widths, D if None.
-        dropout: probability for the attention weights, in training. bias: whether the projections have a bias.
+        embed_dim: D, a multiple of ``num_heads``. num_heads: H. kdim, vdim: the key and value widths; D if None.
+        dropout: the dropout probability of the attention weights in training. bias: whether projections have a bias.
         add_bias_kv: append a learned key and value. add_zero_attn: append a key and value of zeros.
         batch_first: inputs are (B, T, D) instead of (T, B, D).
 
@@ -99,16 +99,16 @@ class MultiheadAttention(Module):
         """Attend from ``query`` to ``key``, and return weighted averages of ``value``.
 
         Args:
-            query: (B, T, D) if batch_first, (T, B, D) if not, (T, D) without a batch.
+            query: (B, T, D) if batch_first, else (T, B, D); (T, D) if unbatched.
             key, value: like ``query``, with length S and widths kdim and vdim.
-            key_padding_mask: (B, S): True masks out the key; numbers are added to the scores.
+            key_padding_mask: (B, S). In a bool mask, True masks out the key; a float mask is added to the scores.
             need_weights: also return the weights, averaged over the heads if ``average_attn_weights``. If False,
                 attention is a single fused op and runs faster.
-            attn_mask: (T, S) or (B H, T, S): True masks out the pair; numbers are added to the scores.
-            is_causal: query i attends to the keys up to i; ``attn_mask``, if given, must be the causal mask.
+            attn_mask: (T, S) or (B H, T, S). True masks out the query-key pair; a float mask is added to the scores.
+            is_causal: query i attends only to keys 0 to i; ``attn_mask`` must be None or the causal mask.
 
-        Returns the result, shaped like the query, and the weights after dropout: (B, T, S), or (B, H, T, S) per head,
-        or None unless ``need_weights``. B is absent for unbatched inputs. Raises AssertionError, RuntimeError."""
+        Returns the result, shaped like the query, and the weights after dropout, (B, T, S) or (B, H, T, S), or None.
+        Unbatched results have no B. Raises AssertionError or RuntimeError if shapes or dtypes do not match."""
         inputs = (query, key, value, self.embed_dim, self.num_heads)
         projections = (self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn)
         output = (self.dropout, self.out_proj.weight, self.out_proj.bias, self.training)

@@ -19,7 +19,7 @@ Pairs = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
 
 class Identity(Module):
-    """Return the input; the constructor ignores its arguments."""
+    """Return the input unchanged. The constructor ignores its arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Identity(Module):
 
 
 class _List(Module):
-    """The base of Sequential, ModuleList and compat's ParameterList: a sequence of values stored as attributes."""
+    """Base class of Sequential, ModuleList and compat's ParameterList: a sequence of values stored as attributes."""
 
     def _names(self) -> list[str]:
         return list(self._modules)
@@ -79,7 +79,7 @@ class _List(Module):
 
 
 class _Modules(_List):
-    """The base of Sequential and ModuleList: the names are "0", "1", ... or are chosen by the caller."""
+    """Base class of Sequential and ModuleList. The names are "0", "1", ..., or chosen by the caller."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
@@ -124,7 +124,7 @@ class Sequential(_Modules):
         return type(self)(OrderedDict(entries))
 
     def insert(self, index: int, module: Any) -> Sequential:
-        """Insert a module before ``index``. Raises AssertionError if it is not one; IndexError if out of range."""
+        """Insert a module before ``index``. Raises AssertionError for a non-module, IndexError for an invalid index."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
@@ -159,7 +159,7 @@ class Sequential(_Modules):
 
 
 class ModuleList(_Modules):
-    """A list that registers its modules. It has no ``forward``: the owner calls them.
+    """A list that registers its modules. It has no ``forward``; the owner calls the modules.
 
     >>> layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
     >>> x = mg.zeros(2, 4)
@@ -178,7 +178,7 @@ class ModuleList(_Modules):
         return ModuleList([*self, *other])
 
     def _child_lines(self) -> list[str]:
-        """One line for each run of equal modules: "(0-11): 12 x Block(...)"."""
+        """One line for each run of identical modules: "(0-11): 12 x Block(...)"."""
         lines, first = [], 0
         for text, equal in groupby(map(repr, self)):
             count = len(list(equal))
@@ -189,7 +189,7 @@ class ModuleList(_Modules):
 
 
 class _Dict(Module, MutableMapping[str, Any]):
-    """The base of ModuleDict and compat's ParameterDict."""
+    """Base class of ModuleDict and compat's ParameterDict."""
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # a module equals only itself
 

@@ -1,4 +1,4 @@
-"""Embedding tables, looked up by index or reduced per bag, and positional encodings (added or rotary)."""
+"""Embedding tables, with lookups by index or reduced per bag, and positional encodings (additive and rotary)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ += ["SinusoidalPositionalEncoding"]
 
 
 class _Table(Layer):
-    """The base of embeddings: a standard normal weight, (num_embeddings, embedding_dim)."""
+    """Base class of embeddings. The weight (num_embeddings, embedding_dim) is initially standard normal."""
 
     _unnamed = 2
     _usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, *options: Any, **kwargs: Any) -> Self:
-        """A layer that shares memory with a table (V, D), trainable unless ``freeze``."""
+        """Create a layer that shares memory with a table (V, D). The table is trainable unless ``freeze``."""
         if embeddings.ndim != 2:
             raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, not {tuple(embeddings.shape)}")
         layer = cls(*embeddings.shape, *options, _weight=embeddings, **kwargs)
@@ -40,7 +40,7 @@ class _Table(Layer):
         self.num_embeddings, self.embedding_dim = rows, _ = shape
         self.padding_idx = padding_row(padding_idx, rows)
         if weight is not None and tuple(weight.shape) != shape:
-            raise AssertionError(f"Shape of weight {tuple(weight.shape)} does not match (V, D), which are {shape}")
+            raise AssertionError(f"Shape of weight {tuple(weight.shape)} does not match (V, D), which is {shape}")
         self.weight = Parameter(empty(shape, device=device, dtype=dtype) if weight is None else weight)
         if weight is None:
             self.reset_parameters()
@@ -97,7 +97,7 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """The sum, mean or maximum of each bag's vectors, (B, embedding_dim). Args: see ``functional.embedding_bag``."""
+    """The sum, mean or maximum of each bag's vectors, (B, embedding_dim). See ``functional.embedding_bag``."""
 
     _repr_fields = (
         *("num_embeddings", "embedding_dim", "max_norm", "norm_type"),
@@ -138,13 +138,13 @@ class _Positional(Layer):
     def _rows(self, table: Tensor, offset: int, length: int) -> Tensor:
         end = offset + length
         if offset < 0 or end > self.max_len:
-            problem = f"positions {offset} .. {end - 1} are outside 0 .. max_len - 1 = {self.max_len - 1}"
+            problem = f"positions {offset} to {end - 1} are out of range for max_len = {self.max_len}"
             raise RuntimeError(f"{self._get_name()}: {problem}: set a larger max_len")
         return table[offset:end]
 
 
 class _Added(_Positional):
-    """The base of encodings that add position vectors and apply dropout."""
+    """Base class of encodings that add position vectors and apply dropout."""
 
     _table: ClassVar[str]  # the attribute with the vectors, (max_len, D)
     _repr_fields, _unnamed = ("d_model", "max_len", "batch_first"), 1
@@ -164,7 +164,7 @@ class _Added(_Positional):
         self._add_table(device, dtype)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """(B, T, D) -> (B, T, D); ``offset``: the position of the first token (for cached keys and values)."""
+        """(B, T, D) -> (B, T, D). ``offset``: the position of the first token, nonzero with a key-value cache."""
         shape = tuple(x.shape)
         if len(shape) not in (2, 3) or shape[-1] != self.d_model:
             layout = "(B, T, D)" if self.batch_first else "(T, B, D)"
@@ -190,7 +190,7 @@ class SinusoidalPositionalEncoding(_Added):
 
 
 class LearnedPositionalEncoding(_Added):
-    """x + a learned vector per position, initially normal with standard deviation 0.02 as in GPT-2 and BERT."""
+    """x + a learned vector per position, initialised from N(0, 0.02²) as in GPT-2 and BERT."""
 
     _table = "weight"
 
@@ -203,9 +203,9 @@ class LearnedPositionalEncoding(_Added):
 
 class RotaryPositionalEncoding(_Positional):
     """RoPE (Su et al. 2021, arXiv 2104.09864, equation 15): rotates elements 2i and 2i+1 of each query or key at
-    position t by the angle t / base^(2i/Dh). The product of a query at t and a key at s then depends only on t - s. It
-    has no parameters and is not in the state dict. ``head_dim``: Dh, the width of a head. ``max_len``: the number of
-    positions. The slowest pair completes a turn in about 2π base positions. Raises ValueError if the width is odd."""
+    position t by the angle t / base^(2i/Dh), so the dot product of a query at t and a key at s depends only on t - s.
+    RoPE has no parameters and is not in the state dict. ``head_dim``: Dh, the head width. ``max_len``: the number of
+    positions. The slowest pair completes one turn in about 2π base positions. Raises ValueError if Dh is odd."""
 
     table: Tensor
 
@@ -214,7 +214,7 @@ class RotaryPositionalEncoding(_Positional):
     ) -> None:
         super().__init__()
         if head_dim % 2:
-            raise ValueError(f"rotary positions rotate pairs of elements, so head_dim ({head_dim}) must be even")
+            raise ValueError(f"rotary positions rotate pairs of elements, so head_dim must be even, not {head_dim}")
         self.head_dim, self.max_len, self.base = head_dim, max_len, base
         angle = angles(max_len, head_dim, base)
         table = stack([angle.cos(), angle.sin()], -1).to(dtype=dtype or "float32", device=device)  # (T, Dh/2, 2)
@@ -232,7 +232,7 @@ class RotaryPositionalEncoding(_Positional):
 
 
 def sinusoids(max_len: int, d_model: int, dtype: Any = None) -> Tensor:
-    """The table PE (max_len, d_model), computed in float64. For an odd width, the last cosine is missing."""
+    """The table PE (max_len, d_model), computed in float64. If ``d_model`` is odd, the last cosine is omitted."""
     angle = angles(max_len, d_model)
     pairs = stack([angle.sin(), angle.cos()], -1).flatten(1)  # (T, D/2, 2) -> (T, D)
     return F.pad(pairs, (0, d_model - pairs.shape[1])).to(dtype=dtype or "float32")

@@ -41,7 +41,7 @@ class Hook(NamedTuple):
 
 
 def entry(function: Callable[..., Any], with_kwargs: bool = False, always: bool = False) -> Any:
-    """A table entry: the function itself if it has no options, since programs look for it there."""
+    """A table entry. Without options, it is the function itself, because programs look for the function there."""
     return Hook(function, with_kwargs, always) if with_kwargs or always else function
 
 
@@ -60,7 +60,7 @@ AROUND_CALLS = (ALL_FORWARD_PRE, ALL_FORWARD, ALL_BACKWARD_PRE, ALL_BACKWARD)
 
 
 def register(hooks: Table, hook: Any, prepend: bool = False) -> RemovableHandle:
-    """Add a hook at the end or beginning of a table; the handle removes it."""
+    """Add a hook at the end (or the beginning) of a table. Returns a handle that can remove it."""
     others = dict(hooks) if prepend else {}
     for other in others:
         del hooks[other]
@@ -137,5 +137,5 @@ def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
                 if hook.always:
                     hook(module, args, kwargs, result)
             except Exception as error:
-                warn(f"a forward hook with always_call=True raised an exception, which another error hides: {error}")
+                warn(f"a forward hook with always_call=True raised an exception, suppressed by an earlier one: {error}")
         raise

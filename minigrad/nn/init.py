@@ -1,4 +1,4 @@
-"""Initial values of parameters. Each function fills a tensor in place, without history, and returns it.
+"""Initial values of parameters. Each function fills a tensor in place, unrecorded by autograd, and returns it.
 
 Random numbers are drawn from minigrad's generator; after ``manual_seed(s)`` they equal PyTorch's.
 """
@@ -55,7 +55,7 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Source = None) -> Tensor:
-    """Fill with uniform numbers in [a, b).
+    """Fill with samples from the uniform distribution on [a, b).
 
     >>> nn.init.uniform_(mg.empty(100), -1, 1).abs().max() <= 1
     tensor(True)
@@ -65,7 +65,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Source =
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Source = None) -> Tensor:
-    """Fill with normal numbers with the given mean and standard deviation.
+    """Fill with samples from a normal distribution with this mean and standard deviation.
 
     >>> _ = mg.manual_seed(0)
     >>> nn.init.normal_(mg.empty(2, 2), std=0.02).shape
@@ -78,7 +78,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Sour
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Source = None
 ) -> Tensor:
-    """Fill with normal numbers truncated to [a, b] (absolute bounds, not multiples of ``std``)."""
+    """Fill with samples from a normal distribution truncated to [a, b] (absolute bounds, not multiples of ``std``)."""
     if not a - 2 * std <= mean <= b + 2 * std:
         problem = "mean is more than 2 std from [a, b] in nn.init.trunc_normal_"
         warn(f"{problem}. The distribution of values may be incorrect.")
@@ -88,7 +88,7 @@ def trunc_normal_(
     pending: Any = ones_like(tensor, dtype="bool")
     while not tensor.is_meta and pending.any():
         fresh = empty_like(tensor)
-        if above - below > 0.3:  # most normal numbers lie in [a, b]
+        if above - below > 0.3:  # most normal samples lie in [a, b]
             fresh.normal_(mean, std, generator=generator)
             refused = (fresh < low) | (fresh > high)
         else:
@@ -134,8 +134,8 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Make a convolution weight (out, in, ...) that passes as many channels as possible through unchanged. Raises
-    ValueError if there are not 3, 4 or 5 axes, or ``groups`` does not divide the output channels."""
+    """Fill a convolution weight (out, in, ...) so that as many channels as possible pass through unchanged. Raises
+    ValueError unless the weight has 3, 4 or 5 axes and ``groups`` divides the number of output channels."""
     shape = tensor.array.shape
     if len(shape) not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -152,7 +152,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Source = None) -> Tensor:
-    """Fill a matrix with normal numbers, and a fraction ``sparsity`` of zeros per column (Martens 2010)."""
+    """Fill a matrix with normal samples, and then zero a fraction ``sparsity`` of each column (Martens 2010)."""
     if tensor.ndim != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, this one has shape {tuple(tensor.shape)}")
     rows, columns = tensor.array.shape
@@ -165,7 +165,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Sourc
 
 @no_grad()
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Source = None) -> Tensor:
-    """Fill with uniform numbers in ±gain √(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
+    """Fill with uniform samples in ±gain √(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 
     >>> nn.init.xavier_uniform_(mg.empty(3, 3)).abs().max() <= 1
     tensor(True)
@@ -177,7 +177,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Source = None)
 
 @no_grad()
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Source = None) -> Tensor:
-    """Fill with normal numbers of standard deviation gain √(2 / (fan_in + fan_out)) (Glorot and Bengio 2010)."""
+    """Fill with normal samples of standard deviation gain √(2 / (fan_in + fan_out)) (Glorot and Bengio 2010)."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return tensor.normal_(0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator=generator)
 
@@ -201,7 +201,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Source = None
 ) -> Tensor:
-    """Fill with uniform numbers in ±gain √(3 / fan) (He et al. 2015); ``a`` is the slope of leaky_relu."""
+    """Fill with uniform samples in ±gain √(3 / fan) (He et al. 2015). ``a``: the negative slope of leaky_relu."""
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor.uniform_(-bound, bound, generator=generator)
 
@@ -210,7 +210,7 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Source = None
 ) -> Tensor:
-    """Fill with normal numbers of standard deviation gain / √fan (He et al. 2015); ``a``: the slope of leaky_relu."""
+    """Fill with normal samples of standard deviation gain / √fan (He et al. 2015). ``a``: see kaiming_uniform_."""
     return tensor.normal_(0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator=generator)
 
 
@@ -233,7 +233,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Source = None) -> Te
 
 
 def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
-    """A module with uninitialised parameters. Raises RuntimeError unless it is a Module with a ``device`` argument."""
+    """A module with uninitialised parameters. Raises RuntimeError unless the class is a Module taking ``device``."""
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
@@ -244,7 +244,7 @@ def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
 
 
 def renamed(function: Callable[P, T], name: str = "`nn.init.{}`") -> Callable[P, T]:
-    """A function under its old name, without the underscore. ``name`` formats both names in the warning."""
+    """A function under its old name, without the underscore. ``name``: the format of both names in the warning."""
     new = function.__name__
     old = new[:-1]
 

@@ -1,12 +1,12 @@
-"""Base classes of layers. A layer that calls one function declares its arguments as fields, like a dataclass:
+"""Base classes of layers. A layer that calls one function declares that function's options as dataclass-like fields:
 
     class LeakyReLU(FunctionLayer, function=F.leaky_relu):
         negative_slope: float = 0.01
         inplace: bool = False
 
-The fields, base class fields first, are the arguments of ``__init__``, even for type checkers. A Tensor is registered
-as a buffer. ``forward`` calls the function with its inputs and, by name, with the fields (and ``training``) that the
-function accepts. ``extra_repr`` shows the fields.
+The fields become the arguments of ``__init__``, base class fields first; type checkers recognise this. A Tensor field
+becomes a buffer. ``forward`` calls the function with its inputs, and passes by name the fields (and ``training``)
+that the function accepts. ``extra_repr`` shows the fields.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .parameter import Parameter
 
 
 class Layer(Module):
-    """A module whose ``repr`` shows attributes, and whose ``reset_parameters`` fills its parameters. Keywords in the
-    class statement become attributes: ``class Conv1d(_Conv, axes=1)`` sets ``_axes``."""
+    """A module whose ``repr`` shows attributes and whose ``reset_parameters`` initialises its parameters. Keywords in
+    the class statement become attributes: ``class Conv1d(_Conv, axes=1)`` sets ``_axes``."""
 
     _fields: ClassVar[dict[str, Argument]] = {}
     _repr_fields: ClassVar[tuple[str, ...] | None] = None  # the attributes that ``repr`` shows; None means the fields
@@ -60,7 +60,7 @@ class Layer(Module):
 
 
 class UniformLayer(Layer):
-    """A layer whose weight and bias, if any, are initially uniform in ±1/√fan_in."""
+    """A layer whose weight and bias (if any) are initialised uniformly in ±1/√fan_in."""
 
     weight: Parameter
 
@@ -74,8 +74,8 @@ class UniformLayer(Layer):
 
 @dataclass_transform(eq_default=False)
 class FunctionLayer(Layer):
-    """The base of layers that call a function. A subclass without ``function`` or ``fields=True`` is an ordinary class.
-    Without a docstring, it gets the beginning of the function's. ``kw_only``: the fields are keyword-only."""
+    """Base class of layers that call a function. A subclass is an ordinary class unless it sets ``function`` or
+    ``fields``. One without a docstring gets the function's first paragraph. ``kw_only``: make fields keyword-only."""
 
     _function: ClassVar[Callable[..., Any]]
     _settings: ClassVar[tuple[str, ...]] = ()  # the attributes that the function accepts

@@ -1,4 +1,4 @@
-"""Layers that are linear maps: linear, bilinear, convolutions."""
+"""Linear, bilinear and convolutional layers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Linear(UniformLayer):
     """x Wᵀ + b: (..., in_features) -> (..., out_features). ``bias``: whether to add b.
 
     Attributes:
-        weight: (out_features, in_features), initially uniform in ±1/√in_features.
+        weight: (out_features, in_features), initialised uniformly in ±1/√in_features.
         bias: (out_features), initialised likewise, or None.
 
     >>> nn.Linear(3, 2)(mg.zeros(5, 3)).shape
@@ -80,7 +80,7 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(UniformLayer):
-    """The base of all convolutions, computed by ``function`` over ``axes`` axes."""
+    """Base class of all convolutions. ``function`` computes the convolution over ``axes`` axes."""
 
     _unnamed = 2
     _usual = {"padding": 0, "dilation": 1, "output_padding": 0, "groups": 1, "bias": True, "padding_mode": "zeros"}
@@ -150,21 +150,21 @@ class Conv1d(_Conv, axes=1, function=F.conv1d):
     P = floor((L + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1.
 
     Args:
-        in_channels, out_channels: C and O. kernel_size, stride, dilation: a number or a tuple of one.
+        in_channels, out_channels: C and O. kernel_size, stride, dilation: an int or a 1-tuple.
         padding: the number of elements on each side, "valid" (none) or "same" (keeps the length; stride 1 only).
-        groups: the number of separately convolved channel groups. bias: whether to add a bias.
+        groups: the number of channel groups, which are convolved separately. bias: whether to add a bias.
         padding_mode: "zeros", "reflect", "replicate" or "circular".
 
     Attributes:
-        weight: (O, C/groups, K), initially uniform in ±1/√(C K/groups). bias: (O), initialised likewise, or None.
+        weight: (O, C/groups, K), initialised uniformly in ±1/√(C K/groups). bias: (O), initialised likewise, or None.
 
-    Raises ValueError if ``groups`` does not divide the channels, or the padding is unknown."""
+    Raises ValueError if ``groups`` does not divide both C and O, or if the padding or its mode is invalid."""
 
 
 class Conv2d(_Conv, axes=2, function=F.conv2d):
     """Cross-correlation over two axes: (N, C, H, W) or (C, H, W) -> (N, O, *P) or (O, *P).
 
-    Args and attributes: see ``Conv1d``; tuples have two numbers.
+    See ``Conv1d`` for the arguments and attributes; tuples have two elements.
 
     >>> nn.Conv2d(3, 8, kernel_size=3, padding=1)(mg.zeros(1, 3, 32, 32)).shape
     minigrad.Size([1, 8, 32, 32])
@@ -172,7 +172,7 @@ class Conv2d(_Conv, axes=2, function=F.conv2d):
 
 
 class Conv3d(_Conv, axes=3, function=F.conv3d):
-    """Cross-correlation over three axes: (N, C, D, H, W) -> (N, O, *P), or without N. Args: see ``Conv1d``."""
+    """Cross-correlation over three axes: (N, C, D, H, W) -> (N, O, *P), or both without N. See ``Conv1d``."""
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -200,7 +200,7 @@ class _ConvTransposeNd(_ConvNd):
         self.output_padding = tuple_of(output_padding, self._axes)
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """(N, C, *lengths) -> (N, O, *P); ``output_size`` selects P if the stride allows several."""
+        """(N, C, *lengths) -> (N, O, *P). ``output_size`` selects P if the stride allows several sizes."""
         extra = self.output_padding
         if output_size is not None:
             n, ndim, size = self._axes, input.array.ndim, tuple(output_size)
@@ -226,12 +226,12 @@ class ConvTranspose1d(_ConvTransposeNd, axes=1, function=F.conv_transpose1d):
     P = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
 
     Args and attributes: see ``Conv1d``, but the weight has shape (C, O/groups, K).
-        output_padding: extra length of the result on one side. padding_mode: only "zeros" is supported."""
+        output_padding: extra length added to one side of the result. padding_mode: only "zeros" is supported."""
 
 
 class ConvTranspose2d(_ConvTransposeNd, axes=2, function=F.conv_transpose2d):
-    """The gradient of ``Conv2d`` with respect to its input. Args and attributes: see ``ConvTranspose1d``."""
+    """The gradient of ``Conv2d`` with respect to its input. See ``ConvTranspose1d`` for the arguments."""
 
 
 class ConvTranspose3d(_ConvTransposeNd, axes=3, function=F.conv_transpose3d):
-    """The gradient of ``Conv3d`` with respect to its input. Args and attributes: see ``ConvTranspose1d``."""
+    """The gradient of ``Conv3d`` with respect to its input. See ``ConvTranspose1d`` for the arguments."""

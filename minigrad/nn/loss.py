@@ -30,7 +30,7 @@ class PairwiseDistance(Module):
 
 
 class _Loss(FunctionLayer):
-    """A loss with a ``reduction``, which PyTorch's old flags override."""
+    """A loss with a ``reduction``, which PyTorch's deprecated flags override."""
 
     _repr_fields = ()
 

@@ -1,4 +1,4 @@
-"""Module, the base of every layer and model: it stores parameters, buffers and submodules by name.
+"""Module, the base class of every layer and model. It stores parameters, buffers and submodules by name.
 
 ``hooks.py`` calls hooks; ``state.py`` saves and loads modules.
 """
@@ -39,7 +39,7 @@ class Computes(Protocol[Arguments, Result_co]):
 
 
 class Module(Stateful):
-    """A function with parameters. Derive from it, assign layers in ``__init__`` and write ``forward``:
+    """A function with parameters. Subclass it, assign layers in ``__init__`` and define ``forward``:
 
         class Classifier(nn.Module):
             def __init__(self, width, classes):
@@ -51,7 +51,7 @@ class Module(Stateful):
                 return self.out(self.hidden(x).relu())
 
     An attribute that is a Parameter, a Buffer or a Module is registered under its name. A plain Tensor is not; to make
-    it part of the state, call ``register_buffer``. ``training`` turns dropout on; see ``train`` and ``eval``.
+    it part of the state, call ``register_buffer``. ``training`` enables dropout; see ``train`` and ``eval``.
 
     >>> class Block(nn.Module):
     ...     def __init__(self):
@@ -168,13 +168,13 @@ class Module(Stateful):
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under a name; None reserves the name. Raises TypeError or KeyError if the name or the value
-        cannot be registered; ValueError if the tensor is not a leaf."""
+        cannot be registered, and ValueError if the tensor is not a leaf."""
         if isinstance(param, Parameter) and not param.is_leaf:
-            raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}': make a Parameter of its .detach()")
+            raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}': wrap its .detach() in a Parameter")
         self._register("parameter", name, param, Parameter)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is state but not a parameter: it moves with the module and does not get a gradient.
+        """Add a tensor that is part of the state but not a parameter. It moves with the module and gets no gradient.
 
         ``persistent``: whether it is part of ``state_dict``.
 
@@ -199,7 +199,7 @@ class Module(Stateful):
         self._register("module", name, module, Module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """Alias of ``add_module``."""
+        """Alias for ``add_module``."""
         self.add_module(name, module)
 
     def _register(self, kind: str, name: Any, value: Any, expected: type[Any]) -> None:
@@ -233,16 +233,16 @@ class Module(Stateful):
         return hooks.register(self._forward_hooks, hooks.entry(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` with the gradients of the results; a return value replaces them."""
+        """Call ``hook(module, grad_output)`` with the outputs' gradients. A result other than None replaces them."""
         return hooks.register(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` with tuples of gradients, None for non-tensors, when those of
-        the positional arguments are complete. A return value other than None replaces ``grad_input``."""
+        """Call ``hook(module, grad_input, grad_output)`` once the gradients of the positional arguments are complete.
+        Both are tuples, with None for non-tensors. A return value other than None replaces ``grad_input``."""
         return self._register_backward_hook(hook, True, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Alias of ``register_full_backward_hook``. PyTorch's deprecated method reports one inner op's gradients."""
+        """Alias for ``register_full_backward_hook``. PyTorch's deprecated method reports only one op's gradients."""
         return self._register_backward_hook(hook, False, False)
 
     def _register_backward_hook(self, hook: Callable[..., Any], full: bool, prepend: bool) -> RemovableHandle:
@@ -255,7 +255,7 @@ class Module(Stateful):
     def named_modules(
         self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """(full name, module) for this module and all submodules; with ``remove_duplicate``, each only once.
+        """Yield (full name, module) for this module and all submodules, each only once if ``remove_duplicate``.
 
         >>> [name for name, _ in nn.Sequential(nn.Linear(2, 2), nn.ReLU()).named_modules()]
         ['', '0', '1']
@@ -275,7 +275,7 @@ class Module(Stateful):
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """(name, module) for each direct submodule."""
+        """Yield (name, module) for each direct submodule."""
         return self._named_members(lambda m: m._modules.items(), recurse=False)
 
     def children(self) -> Iterator[Module]:
@@ -285,7 +285,7 @@ class Module(Stateful):
     def _named_members(
         self, get_members_fn: Members, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """(full name, value) for each (name, value) that ``get_members_fn(module)`` returns."""
+        """Yield (full name, value) for each (name, value) that ``get_members_fn(module)`` returns."""
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         yielded: set[int] = set()
         for owner_name, owner in modules:
@@ -299,7 +299,7 @@ class Module(Stateful):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """(full name, parameter) for each parameter; tied parameters appear once, under the first name.
+        """Yield (full name, parameter) for each parameter. Tied parameters appear once, under the first name.
 
         >>> [(name, tuple(p.shape)) for name, p in nn.Linear(3, 2).named_parameters()]
         [('weight', (2, 3)), ('bias', (2,))]
@@ -317,7 +317,7 @@ class Module(Stateful):
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """(full name, buffer) for each buffer."""
+        """Yield (full name, buffer) for each buffer."""
         return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -325,7 +325,7 @@ class Module(Stateful):
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Module:
-        """The submodule with a full name, such as "encoder.layers.0". Raises AttributeError if it is missing."""
+        """The submodule named ``target``, such as "encoder.layers.0". Raises AttributeError if it is missing."""
         module: Module = self
         for name in target.split(".") if target else ():
             child = getattr(module, name, None)
@@ -337,7 +337,7 @@ class Module(Stateful):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Replace the submodule with a full name, or add it unless ``strict``. Raises ValueError or AttributeError."""
+        """Set the submodule named ``target``, which must exist if ``strict``. Raises ValueError or AttributeError."""
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -349,12 +349,12 @@ class Module(Stateful):
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter with a full name. Raises AttributeError if it is missing."""
+        """The parameter with the full name ``target``. Raises AttributeError if it is missing."""
         parameter: Parameter = self._get_tensor("parameter", target)
         return parameter
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer with a full name. Raises AttributeError if it is missing."""
+        """The buffer with the full name ``target``. Raises AttributeError if it is missing."""
         return self._get_tensor("buffer", target)
 
     def _get_tensor(self, kind: str, target: str) -> Any:
@@ -379,7 +379,7 @@ class Module(Stateful):
         return self
 
     def eval(self: T) -> T:
-        """Set evaluation mode. Gradients are still recorded; use ``no_grad`` to prevent that.
+        """Set evaluation mode. Autograd still records operations; use ``no_grad`` to prevent that.
 
         >>> nn.Dropout(0.9).eval()(mg.ones(3))
         tensor([1., 1., 1.])
@@ -402,7 +402,7 @@ class Module(Stateful):
         return self
 
     def requires_grad_(self: T, requires_grad: bool = True) -> T:
-        """Set ``requires_grad`` of all parameters."""
+        """Set ``requires_grad`` on all parameters."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
@@ -420,7 +420,7 @@ class Module(Stateful):
             clear_grad(parameter, set_to_none)
 
     def _apply(self: T, fn: Convert, recurse: bool = True) -> T:
-        """Convert every tensor with ``fn``, parameters in place so that optimisers and tied names keep them."""
+        """Convert every tensor with ``fn``: parameters in place, so that optimisers and tied names remain valid."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -443,16 +443,16 @@ class Module(Stateful):
         copy: bool = False,
         memory_format: Any = None,
     ) -> T:
-        """Move all parameters and buffers to a device, or to a floating-point or complex dtype, in place.
-        ``to("cuda")``, ``to(float64)``, ``to("cuda", float16)``, ``to(tensor)``; integer buffers keep their dtype.
-        Raises TypeError for an integer or bool dtype, or invalid arguments; RuntimeError for ``copy``.
+        """Move all parameters and buffers to a device, or convert them to a floating-point or complex dtype, in place:
+        ``to("cuda")``, ``to(float64)``, ``to("cuda", float16)``, ``to(tensor)``. Integer buffers keep their dtype.
+        Raises TypeError for an integer or bool dtype or invalid arguments, and RuntimeError if ``copy`` is True.
 
         >>> nn.Linear(2, 1).to(mg.float64).weight.dtype == mg.float64
         True
         """
         dtype, device, _, copy = target_of(args, dtype, device, copy)
         if copy:
-            raise RuntimeError(".to() does not accept copy argument: a module changes in place")
+            raise RuntimeError(".to() does not accept copy argument: a module is converted in place")
         target = None if device is None else Device(device)
         if dtype is not None and not dt.has_gradient((dtype := dt.as_dtype(dtype)).numpy):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired {dtype=}")
@@ -476,7 +476,7 @@ class Module(Stateful):
         return self._apply(lambda t: empty_like(t, device=device), recurse)
 
     def type(self: T, dst_type: Any) -> T:
-        """Convert all parameters and buffers, integers included, to a dtype."""
+        """Convert all parameters and buffers, including integer ones, to a dtype."""
         return self._apply(lambda t: t.type(dst_type))
 
     def cpu(self: T) -> T:
@@ -509,7 +509,7 @@ class Module(Stateful):
         raise NotImplementedError(f"Module.share_memory is not supported: {reason}")
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Do nothing: for compatibility with PyTorch programs."""
+        """Do nothing; exists for compatibility with PyTorch programs."""
 
     def _get_name(self) -> str:
         return type(self).__name__
@@ -537,7 +537,7 @@ border_methods(Stateful, "load_state_dict", "state_dict")
 
 
 def _empty_tables() -> dict[str, Any]:
-    """The attributes of a new module: each attribute declared as a dict, and three more."""
+    """The attributes of a new module: an empty dict for each one declared as a dict, and three more."""
     declared = {**Stateful.__annotations__, **Module.__annotations__}
     tables: dict[str, Any] = {name: {} for name, kind in declared.items() if kind.startswith("dict")}
     return {**tables, "training": True, "_non_persistent_buffers_set": set(), "_is_full_backward_hook": None}
@@ -551,6 +551,6 @@ def _put(table: dict[str, Any], kind: str, name: str, value: Any, allowed: type[
 
 
 def clear_grad(tensor: Tensor, set_to_none: bool) -> None:
-    """Delete a gradient, or set it to zero without history."""
+    """Delete a gradient, or detach it and set it to zero."""
     if tensor.grad is not None:
         tensor.grad = None if set_to_none else tensor.grad.detach().zero_()

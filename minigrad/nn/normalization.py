@@ -1,4 +1,4 @@
-"""Layers that normalise over the last axes, by channel, and by channel group."""
+"""Layers that normalise over the last axes, per channel or per channel group."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ += ["InstanceNorm3d", "LayerNorm", "LocalResponseNorm", "RMSNorm", "Sync
 
 
 class _Affine(Layer):
-    """The base of norms: a weight, initially 1, and a bias, initially 0. Either may be None."""
+    """Base class of normalisation layers. The weight is initially 1 and the bias 0; either may be None."""
 
     def reset_parameters(self) -> None:
         for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
@@ -69,8 +69,8 @@ class LayerNorm(_Affine):
 
 
 class RMSNorm(_Affine):
-    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019). Args and weight: see
-    ``LayerNorm``; ``eps`` None means the machine epsilon (float32's for 16-bit dtypes)."""
+    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019). See ``LayerNorm`` for the
+    arguments and the weight. If ``eps`` is None, it is the machine epsilon (that of float32 for 16-bit dtypes)."""
 
     _repr_fields, _unnamed = ("normalized_shape", "eps", "elementwise_affine"), 1
 
@@ -93,8 +93,8 @@ class RMSNorm(_Affine):
 
 class GroupNorm(_Affine):
     """(x - mean) / √(variance + eps) · weight + bias over each channel group (Wu and He 2018): (N, C, ...) -> the same
-    shape. ``num_groups`` must divide C. ``num_channels``: C. ``affine``: whether to use a weight. For the other
-    arguments and attributes, see ``LayerNorm``, but weight and bias have shape (C)."""
+    shape. ``num_groups`` must divide C. ``num_channels``: C. ``affine``: whether to use a weight. The other arguments
+    and attributes are as in ``LayerNorm``, except that the weight and bias have shape (C)."""
 
     _repr_fields, _unnamed = ("num_groups", "num_channels", "eps", "affine", "bias"), 2
 
@@ -129,11 +129,11 @@ class LocalResponseNorm(FunctionLayer, function=F.local_response_norm):
 
 
 class _NormBase(_Affine):
-    """The base of batch and instance norm, with parameters, and running statistics in buffers."""
+    """Base class of batch and instance norm, with parameters, and with running statistics as buffers."""
 
     _version = 2
     _repr_fields, _unnamed = ("num_features", "eps", "momentum", "affine", "bias", "track_running_stats"), 1
-    _dims: ClassVar[tuple[int, ...]]  # the numbers of axes that an input may have
+    _dims: ClassVar[tuple[int, ...]]  # the supported numbers of input axes
     weight: Parameter | None
     bias: Parameter | None
     running_mean: Tensor | None
@@ -164,13 +164,13 @@ class _NormBase(_Affine):
         self._add_parameters(device, dtype, weight=weight, bias=weight if bias else None)
 
     def reset_running_stats(self) -> None:
-        """Reset to mean 0, variance 1 and zero batches."""
+        """Reset the running mean to 0, the running variance to 1, and the batch count to 0."""
         for name, value in (("running_mean", 0), ("running_var", 1), ("num_batches_tracked", 0)):
             if self.track_running_stats:
                 getattr(self, name).fill_(value)
 
     def reset_parameters(self) -> None:
-        """Reset to weight 1, bias 0, and initial statistics."""
+        """Reset the weight to 1, the bias to 0, and the running statistics to their initial values."""
         self.reset_running_stats()
         super().reset_parameters()
 
@@ -183,7 +183,7 @@ class _NormBase(_Affine):
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, local_metadata: Any, *others: Any, **kwargs: Any
     ) -> None:
-        """Load the state; state dicts before version 2 lack ``num_batches_tracked``."""
+        """Load the state. State dicts saved before version 2 lack ``num_batches_tracked``."""
         version, key = local_metadata.get("version"), prefix + "num_batches_tracked"
         if (version is None or version < 2) and (count := self.num_batches_tracked) is not None:
             state_dict.setdefault(key, tensor(0, dtype=dt.int64) if count.is_meta else count)
@@ -217,24 +217,24 @@ class BatchNorm1d(_BatchNorm, dims=(2, 3)):
         track_running_stats: whether to keep running statistics.
 
     Attributes:
-        weight, bias: (C), initially 1 and 0, or None. running_mean, running_var: (C) buffers, initially 0 and 1, and
-            num_batches_tracked: (), the number of training batches, or None.
+        weight, bias: (C), initially 1 and 0, or None. running_mean, running_var: (C) buffers, initially 0 and 1, or
+            None. num_batches_tracked: (), the number of training batches, or None.
 
     Raises ValueError if the input has the wrong number of axes or, in training, only one value per channel."""
 
 
 class BatchNorm2d(_BatchNorm, dims=(4,)):
-    """Batch norm of (N, C, H, W). Args and attributes: see ``BatchNorm1d``."""
+    """Batch norm for inputs (N, C, H, W). See ``BatchNorm1d`` for the arguments and attributes."""
 
 
 class BatchNorm3d(_BatchNorm, dims=(5,)):
-    """Batch norm of (N, C, D, H, W). Args and attributes: see ``BatchNorm1d``."""
+    """Batch norm for inputs (N, C, D, H, W). See ``BatchNorm1d`` for the arguments and attributes."""
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm of (N, C, ...) with statistics over the batches of all ranks, or of the ranks of ``process_group``.
-    With a single rank, and in evaluation, it is plain batch norm. Args and attributes: see ``BatchNorm1d``. Raises
-    ValueError if there are fewer than two axes or, in training, only one value per channel over all ranks."""
+    """Batch norm for inputs (N, C, ...) with statistics across all ranks, or those in ``process_group``. With a single
+    rank or in evaluation, it is plain batch norm. See ``BatchNorm1d`` for the arguments and attributes. Raises
+    ValueError if there are fewer than two axes or, in training, only one value per channel across all ranks."""
 
     def __init__(self, num_features: int, *options: Any, process_group: Any = None, **kwargs: Any) -> None:
         super().__init__(num_features, *options, **kwargs)
@@ -269,7 +269,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """The module with each batch norm replaced with a SyncBatchNorm that shares its parameters."""
+        """Replace each batch norm in a module with a SyncBatchNorm that shares its parameters; return the module."""
         converted = module
         if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
             statistics = module.momentum, module.affine, module.track_running_stats
@@ -283,7 +283,7 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _InstanceNorm(_NormBase):
-    """The base of instance norms. An input with the smaller number of axes in ``dims`` is unbatched."""
+    """Base class of instance norms. An input with the smaller number of axes in ``dims`` is unbatched."""
 
     def __init__(
         self,
@@ -319,12 +319,12 @@ class _InstanceNorm(_NormBase):
 
 class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):
     """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016): (N, C, L)
-    or (C, L). Args: see ``BatchNorm1d``; by default there are no parameters or running statistics."""
+    or (C, L). See ``BatchNorm1d`` for the arguments. By default, there are no parameters or running statistics."""
 
 
 class InstanceNorm2d(_InstanceNorm, dims=(3, 4)):
-    """Instance norm of (N, C, H, W) or (C, H, W). Args and attributes: see ``InstanceNorm1d``."""
+    """Instance norm for inputs (N, C, H, W) or (C, H, W). See ``InstanceNorm1d`` for the arguments."""
 
 
 class InstanceNorm3d(_InstanceNorm, dims=(4, 5)):
-    """Instance norm of (N, C, D, H, W) or (C, D, H, W). Args and attributes: see ``InstanceNorm1d``."""
+    """Instance norm for inputs (N, C, D, H, W) or (C, D, H, W). See ``InstanceNorm1d`` for the arguments."""

@@ -23,8 +23,8 @@ class _Kind(type):
 
 class Parameter(Tensor, metaclass=_Kind):
     """A leaf tensor that requires a gradient and that a Module registers when it is assigned as an attribute.
-    ``data``: the values, with which the parameter shares memory; None means an empty tensor. Raises TypeError if
-    ``data`` is not a tensor; RuntimeError if its dtype does not support gradients (integers or bools).
+    ``data``: a tensor whose memory the parameter shares; None means an empty tensor. Raises TypeError if ``data`` is
+    not a tensor, and RuntimeError if its dtype does not support gradients (integers or bools).
 
     >>> nn.Parameter(mg.zeros(2)).requires_grad
     True
@@ -73,7 +73,7 @@ def is_lazy(param: Any) -> bool:
 
 
 def _sharing(cls: type[Any], data: Tensor | None) -> Any:
-    """A tensor of a class, without history, that shares memory with another tensor."""
+    """A tensor of class ``cls`` that shares memory with ``data`` but not its autograd history."""
     source = empty(0) if data is None else data
     if not isinstance(source, Tensor):
         raise TypeError(f"{cls.__name__} takes a Tensor, not {type(source).__name__}: make one with minigrad.tensor()")

@@ -47,7 +47,7 @@ def _permuted(states: States, order: Tensor | None) -> States:
 
 
 class _Recurrent(Layer):
-    """The base of layers and cells: parameters, initially uniform in ±1/√H."""
+    """Base class of recurrent layers and cells. Parameters are initialised uniformly in ±1/√H."""
 
     _repr_fields: ClassVar[tuple[str, ...]] = ("input_size", "hidden_size", "bias")
     _unnamed, _usual = 2, {"bias": True}
@@ -61,20 +61,20 @@ class _Recurrent(Layer):
 
 
 class RNNBase(_Recurrent):
-    """The base of RNN, LSTM and GRU: parameters, checks, layers and directions.
+    """Base class of RNN, LSTM and GRU. It creates the parameters, checks inputs, and runs all layers and directions.
 
     Args:
         mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU". input_size, hidden_size: I and H.
         num_layers: L; each layer runs over the results of the previous one.
         batch_first: input and output are (B, T, ...) instead of (T, B, ...); this does not apply to the hidden state.
-        dropout: applied to the results of every layer except the last, in training.
-        bidirectional: also run each layer from the end to the start, and concatenate the results.
-        proj_size: P, if the LSTM projects its hidden state to a smaller width; 0 for no projection.
+        dropout: the dropout probability for the results of every layer except the last, in training.
+        bidirectional: also run each layer backwards over the sequence, and concatenate the results.
+        proj_size: P, the smaller width to which an LSTM projects its hidden state; 0 means no projection.
 
     Attributes:
         weight_ih_l0: (G·H, I) for layer 0, where G = 4 for LSTM, 3 for GRU and 1 for RNN. weight_hh_l0: (G·H, P).
-        bias_ih_l0, bias_hh_l0: (G·H). weight_hr_l0: (P, H) with ``proj_size``. All are initially uniform in ±1/√H. The
-            inputs of the other layers have width D·P. Names for the reverse direction end in "_reverse".
+        bias_ih_l0, bias_hh_l0: (G·H). weight_hr_l0: (P, H) with ``proj_size``. All are initialised uniformly in ±1/√H.
+            The inputs of the other layers have width D·P. Names for the reverse direction end in "_reverse".
 
     Raises ValueError or TypeError for invalid sizes or options."""
 
@@ -97,7 +97,7 @@ class RNNBase(_Recurrent):
     ) -> None:
         super().__init__()
         if isinstance(dropout, bool) or not isinstance(dropout, Number) or not 0 <= dropout <= 1:
-            raise ValueError(f"dropout should be a number in range [0, 1], the probability of a zero, not {dropout!r}")
+            raise ValueError(f"dropout should be a number in range [0, 1] (a probability), not {dropout!r}")
         if dropout > 0 and num_layers == 1:
             use = "dropout option adds dropout after all but last recurrent layer"
             expected = f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
@@ -134,7 +134,7 @@ class RNNBase(_Recurrent):
         self._add_parameters(device, dtype, **parameters)
 
     def flatten_parameters(self) -> None:
-        """Do nothing: PyTorch moves the weights into one block of GPU memory; minigrad does not need this."""
+        """Do nothing. PyTorch moves the weights into one block of GPU memory, which minigrad does not need."""
 
     @property
     def all_weights(self) -> list[list[Any]]:
@@ -157,8 +157,8 @@ class RNNBase(_Recurrent):
             hx: the initial hidden state, (L·D, B, P), without B for one sequence; zeros if None. An LSTM expects a
                 pair: the hidden state and the cell state (L·D, B, H).
 
-        Returns the last layer's result at each step, shaped like the input with width D·P, and the last hidden state,
-        shaped like ``hx``. Raises ValueError or RuntimeError if shapes or dtypes do not match."""
+        Returns the last layer's result at each step, shaped like the input with width D·P, and the final hidden
+        state, shaped like ``hx``. Raises ValueError or RuntimeError if shapes or dtypes do not match."""
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
             states = _permuted(self._initial_states(data, hx, batch_sizes), order)
@@ -203,7 +203,7 @@ class RNNBase(_Recurrent):
 
         def __call__(self, input: Sequences, hx: Tensor | None = None) -> tuple[Sequences, Tensor]: ...
 
-    # Hidden states: a tuple of one, or of two for LSTM ------------------------------------------------------
+    # Hidden states: a tuple of one tensor, or of two for an LSTM --------------------------------------------
 
     def _kind(self) -> str:
         return self.mode.partition("_")[0]
@@ -212,8 +212,8 @@ class RNNBase(_Recurrent):
         return states if self.mode == "LSTM" else states[0]
 
     def _initial_states(self, x: Tensor, hx: Any, sizes: Tensor | None, batched: bool = True) -> States:
-        """The initial states with a batch axis, zeros for None. Checks them and the input, (T, B, I) or packed (N, I)
-        with the number of rows per step."""
+        """Check ``hx`` and the input, and return the initial states with a batch axis (zeros if ``hx`` is None). ``x``:
+        (T, B, I), or packed rows (N, I) with ``sizes``, the number of rows per step."""
         weight = getattr(self, self._all_weights[0][0])
         if x.dtype != weight.dtype:
             problem = f"RNN input dtype ({x.dtype}) does not match weight dtype ({weight.dtype})"
@@ -258,7 +258,7 @@ def _shapes(gates: int, width: int, hidden: int, bias: bool, projected: int = 0)
 
 
 class RNN(RNNBase):
-    """h ← f(W x + b + W' h + b'), where f is tanh or relu (Elman 1990). Args and attributes: see RNNBase."""
+    """h ← f(W x + b + W' h + b'), where f is tanh or relu (Elman 1990). See RNNBase for the arguments."""
 
     def __init__(
         self,
@@ -282,7 +282,7 @@ class RNN(RNNBase):
 
 
 class _Gated(RNNBase):
-    """The base of layers whose class determines the mode."""
+    """Base class of layers whose class determines the mode."""
 
     def __init__(
         self,
@@ -305,7 +305,7 @@ class GRU(_Gated):
     """The gated recurrent unit over sequences (Cho et al. 2014): r, z = σ(W x + b + W' h + b'),
     n = tanh(W x + b + r (W' h + b')), h ← (1 - z) n + z h.
 
-    Args and attributes: see RNNBase. The weight rows are in the order r, z, n.
+    See RNNBase for the arguments and attributes. The weight rows are in the order r, z, n.
 
     >>> out, h = nn.GRU(4, 8, num_layers=2)(mg.zeros(5, 2, 4))
     >>> out.shape, h.shape
@@ -319,7 +319,7 @@ class LSTM(_Gated):
     """Long short-term memory over sequences (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et
     al. 2000): i, f, o = σ(W x + b + W' h + b'), g = tanh(W x + b + W' h + b'), c ← f c + i g, h ← o tanh c.
 
-    Args and attributes: see RNNBase. The weight rows are i, f, g, o. ``hx`` and the last state are pairs (h, c).
+    See RNNBase for the arguments and attributes. The weight rows are in the order i, f, g, o. ``hx`` is a pair (h, c).
 
     >>> out, (h, c) = nn.LSTM(4, 8, batch_first=True)(mg.zeros(2, 5, 4))
     >>> out.shape, h.shape

@@ -22,14 +22,14 @@ class Flatten(FunctionLayer, function=Tensor.flatten):
 
 
 class Unflatten(FunctionLayer, fields=True):
-    """Split axis ``dim`` into axes of ``unflattened_size``. Raises TypeError if a length or ``dim`` is not an int."""
+    """Split axis ``dim`` into axes of lengths ``unflattened_size``. Raises TypeError for non-integers."""
 
     dim: int
     unflattened_size: Sequence[int]
 
     def __post_init__(self) -> None:
         if isinstance(self.dim, str):
-            raise TypeError("Unflatten: minigrad's tensors have no named axes: pass the number of the axis")
+            raise TypeError("Unflatten: minigrad's tensors have no named axes: pass the index of the axis")
         sizes = self.unflattened_size
         if not isinstance(sizes, (tuple, list)):
             raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(sizes).__name__}")

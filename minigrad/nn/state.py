@@ -33,7 +33,7 @@ class _IncompatibleKeys(NamedTuple("_Keys", [("missing_keys", list[str]), ("unex
 
 
 class Stateful:
-    """The part of Module that saves and loads."""
+    """The part of Module that saves and loads its state."""
 
     _version: int = 1  # the state dict format; _load_from_state_dict gets the saved version
     _parameters: dict[str, Parameter | None]
@@ -51,7 +51,7 @@ class Stateful:
         """All parameters and persistent buffers by full name. A tied parameter appears under each of its names.
 
         Args:
-            destination: a dict to add to. prefix: put before every name.
+            destination: a dict to add to. prefix: prepended to every name.
             keep_vars: return the parameters themselves instead of detached tensors. Either way, they share the module's
                 memory; ``copy.deepcopy`` the result to keep the values.
 
@@ -83,14 +83,14 @@ class Stateful:
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
-        """Copy the values of a state dict into the parameters and buffers, in their dtypes and on their devices.
+        """Copy a state dict's values into the parameters and buffers, which keep their dtypes and devices.
 
         Args:
             state_dict: tensors by full name.
-            strict: reject missing and unexpected names, which are otherwise only returned.
+            strict: raise an error for missing or unexpected names, instead of only returning them.
             assign: replace the module's tensors with the dict's, including dtypes and devices, without copying.
 
-        Returns the missing and the unexpected names. Raises RuntimeError, which lists all mismatched names and shapes.
+        Returns the missing and the unexpected names. Raises a RuntimeError that lists all mismatched names and shapes.
 
         >>> one, other = nn.Linear(2, 2), nn.Linear(2, 2)
         >>> other.load_state_dict(one.state_dict())
@@ -113,25 +113,25 @@ class Stateful:
         if plan:
             missing, unexpected = plan.keys
             for longer, shorter, change in (
-                (unexpected, missing, "remove it: {name.removeprefix(%r): value for name, value in state.items()}"),
-                (missing, unexpected, "add it: {%r + name: value for name, value in state.items()}"),
+                (unexpected, missing, "remove it with {name.removeprefix(%r): value for name, value in state.items()}"),
+                (missing, unexpected, "add it with {%r + name: value for name, value in state.items()}"),
             ):
                 prefix = longer[0].removesuffix(shorter[0]) if longer and shorter else ""
                 if prefix and {prefix + name for name in shorter} == set(longer):
                     whose = "state dict's" if longer is unexpected else "module's"
-                    plan.append(f"The {whose} names begin with {prefix!r}, the others do not: {change % prefix}")
+                    plan.append(f"The {whose} names begin with {prefix!r}, but the others do not: {change % prefix}")
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(plan))
         plan.carry_out()
         return plan.keys
 
-    # For one module, without its submodules; subclasses may override these ------------------------------------
+    # For one module, without its submodules. Subclasses may override these methods ----------------------------
 
     def get_extra_state(self) -> Any:
         """State other than tensors. Subclasses with such state override this method and ``set_extra_state``."""
         raise RuntimeError(f"{type(self).__name__} does not override get_extra_state()")
 
     def set_extra_state(self, state: Any) -> None:
-        """Restore the result of ``get_extra_state``."""
+        """Restore the state that ``get_extra_state`` returned."""
         raise RuntimeError(f"{type(self).__name__} does not override set_extra_state()")
 
     def _saved_tensors(self) -> Iterator[tuple[str, Tensor]]:
@@ -155,8 +155,8 @@ class Stateful:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load this module's state from a dict with full names, and add to the three lists. Names begin with
-        ``prefix``. ``local_metadata`` was saved with the state. ``strict``: report missing and unexpected names."""
+        """Load this module's state from a dict with full names, which begin with ``prefix``, and add problems to the
+        three lists. ``local_metadata`` was saved with the state. ``strict``: report missing and unexpected names."""
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
@@ -188,11 +188,11 @@ class Stateful:
         return hooks.register(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, state_dict, prefix, local_metadata)``, which may modify the dict in place."""
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after saving; it may modify the dict in place."""
         return hooks.register(self._state_dict_hooks, (hook, False))
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """``register_state_dict_post_hook``, but a result other than None replaces the dict."""
+        """Like ``register_state_dict_post_hook``, but a result other than None replaces the dict."""
         return hooks.register(self._state_dict_hooks, (hook, True))
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -203,12 +203,12 @@ class Stateful:
     def _register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], with_module: bool = False
     ) -> RemovableHandle:
-        """``register_load_state_dict_pre_hook``, but the hook only receives the module with ``with_module``."""
+        """Like ``register_load_state_dict_pre_hook``, but pass the module to the hook only if ``with_module``."""
         bound = partial(hook, self) if with_module else hook
         return hooks.register(self._load_state_dict_pre_hooks, bound)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, incompatible_keys)`` after loading. The hook may modify both name lists in place."""
+        """Call ``hook(module, incompatible_keys)`` after loading. The hook may modify both key lists in place."""
         return hooks.register(self._load_state_dict_post_hooks, hook)
 
 
@@ -241,7 +241,7 @@ class _Plan(list[str]):
             self.carry_out()
             if hook(module, self.keys) is not None:
                 kind = "Hooks registered with register_load_state_dict_post_hook"
-                raise AssertionError(f"{kind} are not expected to return new values: they change incompatible_keys")
+                raise AssertionError(f"{kind} are not expected to return new values: modify incompatible_keys instead")
 
 
 def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:

@@ -1,7 +1,7 @@
 """The transformer of "Attention Is All You Need" (Vaswani et al. 2017): blocks, stacks and the full model.
 
-Shape letters: B batch, T and S target and source length, D model width, H heads. Inputs are (T, B, D), or
-(B, T, D) with ``batch_first``, or (T, D) without a batch. As in PyTorch, True in a mask means masked out.
+Shape letters: B batch size, T target length, S source length, D model width, H heads. Inputs are (T, B, D), or
+(B, T, D) with ``batch_first``, or (T, D) if unbatched. As in PyTorch, True in a mask means masked out.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Mask = Tensor | None
 
 
 def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-    """The causal mask as numbers to add to the scores, (sz, sz): -inf above the diagonal, 0 elsewhere."""
+    """The additive causal mask (sz, sz): -inf above the diagonal, 0 elsewhere."""
     return full((sz, sz), float("-inf"), device=device, dtype=dtype).triu(1)
 
 
 class _Block(Module):
-    """The base of encoder and decoder blocks: sublayers, each with a norm and dropout, and a feed-forward network. See
+    """Base class of encoder and decoder blocks: attention and feed-forward sublayers, each with a norm and dropout. See
     TransformerEncoderLayer for the arguments."""
 
     _attentions: ClassVar[tuple[str, ...]] = ("self_attn",)
@@ -87,7 +87,7 @@ class _Block(Module):
         """The feed-forward network, (..., D) -> (..., dim_feedforward) -> (..., D), and its dropout."""
         x, dropout = self.linear1(x), self.dropout
         fuses = type(dropout) is Dropout and self.activation is F.relu and dropout.training and dropout.p
-        if fuses and not (dropout.inplace or dropout._has_hooks() or watch.observers):  # the two calls are unobserved
+        if fuses and not (dropout.inplace or dropout._has_hooks() or watch.observers):  # nothing observes the calls
             hidden = relu_dropout(x, dropout.p)
         else:
             hidden = dropout(self.activation(x))
@@ -113,14 +113,14 @@ class TransformerEncoderLayer(_Block):
         self, src: Tensor, src_mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool = False
     ) -> Tensor:
         """Apply one block: ``src`` (S, B, D) -> the same shape. ``src_mask``: (S, S) or (B H, S, S).
-        ``src_key_padding_mask``: (B, S). ``is_causal``: ``src_mask`` is the causal mask or None."""
+        ``src_key_padding_mask``: (B, S). ``is_causal``: mask causally; ``src_mask`` must be None or the causal mask."""
         masks = (src_mask, src_key_padding_mask, is_causal)
         x = self._residual(src, self.norm1, lambda x: self._sa_block(x, *masks))
         return self._residual(x, self.norm2, self._ff_block)
 
 
 class TransformerDecoderLayer(_Block):
-    """Self-attention, attention to the encoder result, and a feed-forward network. See TransformerEncoderLayer.
+    """Self-attention, cross-attention to the encoder output, and a feed-forward network. See TransformerEncoderLayer.
 
     >>> nn.TransformerDecoderLayer(8, 2, batch_first=True)(mg.zeros(2, 3, 8), mg.zeros(2, 5, 8)).shape
     minigrad.Size([2, 3, 8])
@@ -144,7 +144,7 @@ class TransformerDecoderLayer(_Block):
         Args:
             tgt_mask: (T, T) or (B H, T, T). memory_mask: (T, S) or (B H, T, S).
             tgt_key_padding_mask: (B, T). memory_key_padding_mask: (B, S).
-            tgt_is_causal, memory_is_causal: the respective mask is the causal mask or None."""
+            tgt_is_causal, memory_is_causal: mask causally; the respective mask must be None or the causal mask."""
         tgt_masks = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         memory_masks = (memory_mask, memory_key_padding_mask, memory_is_causal)
         x = self._residual(tgt, self.norm1, lambda x: self._sa_block(x, *tgt_masks))
@@ -163,8 +163,8 @@ class TransformerEncoder(Module):
 
     Args:
         encoder_layer: the block to copy. num_layers: the number of copies. norm: applied last.
-        enable_nested_tensor: return zeros at padded positions when PyTorch skips them, which is in evaluation without a
-            graph if ``src_key_padding_mask`` pads on the right and there is no other mask.
+        enable_nested_tensor: return zeros at padded positions whenever PyTorch skips these: in evaluation, without
+            gradients, if ``src_key_padding_mask`` pads on the right and there is no other mask.
         mask_check: check that the mask pads on the right.
 
     >>> layer = nn.TransformerEncoderLayer(8, 2, batch_first=True)
@@ -195,7 +195,7 @@ class TransformerEncoder(Module):
     def forward(
         self, src: Tensor, mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool | None = None
     ) -> Tensor:
-        """Apply all blocks: ``src`` (S, B, D) -> the same shape. If ``is_causal`` is None, the mask is checked."""
+        """Apply all blocks: ``src`` (S, B, D) -> the same shape. ``is_causal``: if None, inferred from the mask."""
         out, causal = src, _detect_is_causal_mask(mask, is_causal)
         for layer in self.layers:
             out = layer(out, src_mask=mask, is_causal=causal, src_key_padding_mask=src_key_padding_mask)
@@ -244,12 +244,12 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """Encoder and decoder, without the embeddings or the projection to the vocabulary.
+    """An encoder and a decoder, without the embeddings or the projection to the vocabulary.
 
     Args:
         d_model: D. nhead: H. num_encoder_layers, num_decoder_layers: numbers of blocks.
         custom_encoder, custom_decoder: modules to use instead. See TransformerEncoderLayer for the other arguments.
-            ``init.xavier_uniform_`` draws the weights.
+            ``init.xavier_uniform_`` initialises the weights.
 
     >>> model = nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1, batch_first=True)
     >>> model(mg.zeros(2, 5, 8), mg.zeros(2, 3, 8)).shape
@@ -328,7 +328,7 @@ class Transformer(Module):
 
 
 def _detect_is_causal_mask(mask: Mask, is_causal: bool | None = None, size: int | None = None) -> bool:
-    """Whether a mask of bools or numbers is the causal mask, which attention does not need to read."""
+    """Whether a bool or additive mask is the causal mask, which attention does not need to read."""
     if is_causal is not None:
         return is_causal
     if mask is None or mask.ndim != 2 or mask.shape[0] != mask.shape[1]:

@@ -1,4 +1,4 @@
-"""Activation functions: GELU, which has a kernel, and rare ones (others are in ``elementwise``). Also dropout."""
+"""GELU, which has a kernel, rarely used activation functions, and dropout. (Other activations: ``elementwise``.)"""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def mish(x: Array) -> Array:
 
 @op("dx = g where low < x < high, else 0", x=lambda g, x, low, high: where((x <= low) | (x >= high), 0.0, g))
 def hardtanh(x: Array, low: float = -1.0, high: float = 1.0) -> Array:
-    """x clamped to [low, high]; the gradient is 0 at the bounds, where that of clamp is 1"""
+    """x clamped to [low, high]; at the bounds, the gradient is 0, while that of ``clamp`` is 1"""
     m = xp(x)
     return m.minimum(m.maximum(x, low), high)
 
@@ -109,7 +109,7 @@ def softshrink(x: Array, lambd: float = 0.5) -> Array:
 
 @op("dx = g where x > threshold, else 0", x=lambda g, x, threshold: where(x <= threshold, 0.0, g))
 def threshold(x: Array, threshold: float, value: float) -> Array:
-    """x above the threshold, else ``value``"""
+    """x where x > threshold, else ``value``"""
     return xp(x).where(x <= threshold, x.dtype.type(value), x)
 
 

@@ -39,10 +39,10 @@ def scaled_dot_product_attention(
     """softmax(scale · q kᵀ + mask) v (Vaswani et al. 2017, equation 1)
 
     query (B, H, T, D), key (B, H, S, D), value (B, H, S, Dv) -> (B, H, T, Dv). A bool mask (broadcastable to (B, H, T,
-    S)) is True where attention is allowed; a float mask is added. ``keep`` is the dropout draw over (B, H, T, S). A
-    query that may not attend to any key gets zeros."""
+    S)) is True where attention is allowed; a float mask is added. ``keep`` is the dropout mask (B, H, T, S). The result
+    is zero for a query that may not attend to any key."""
     out = matmul(dropped(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), value)
-    by_rows = transpose(out, 1, 2)  # the next layer needs the memory order (B, T, H, Dv)
+    by_rows = transpose(out, 1, 2)  # the next layer needs the memory layout (B, T, H, Dv)
     return transpose(xp(out).ascontiguousarray(by_rows), 1, 2)
 
 
@@ -67,7 +67,7 @@ def causal_mask(scores: Array) -> Array:
 
 
 def dropped(x: Array, keep: Array, dropout_p: float) -> Array:
-    """P after dropout. ``keep`` is the dropout draw, or None without dropout."""
+    """P after dropout. ``keep`` is the dropout mask, or None without dropout."""
     return x if keep is None else dropout(x, keep, 1 / (1 - dropout_p) if dropout_p < 1 else 0.0)
 
 
@@ -77,7 +77,7 @@ def _weights(arguments: Arguments) -> Array:
 
 
 def _score_grad(g: Array, out: Array, arguments: Arguments) -> Array:
-    """dS = P (dP − Σ P dP), where dP = g vᵀ, and Σ P dP over the keys equals Σ g y over the width of the values."""
+    """dS = P (dP − Σ P dP), where dP = g vᵀ. Σ P dP over the keys equals Σ g y over the width of the values."""
     _, _, value, _, keep, _, _, dropout_p = arguments
     grad = dropped(matmul(g, transpose(value, -1, -2)), keep, dropout_p)
     return arguments.once(_weights) * (grad - sum_over(g * out, -1, True))
@@ -85,7 +85,7 @@ def _score_grad(g: Array, out: Array, arguments: Arguments) -> Array:
 
 @op("dx = g turned by −θ", x=lambda g, turns, back: rotate(g, turns, not back))
 def rotate(x: Array, turns: Array, back: bool = False) -> Array:
-    """Each row with its pairs of elements 2i and 2i+1 rotated, (a + bi) · e^(iθ) (Su et al. 2021, equation 15)
+    """Elements 2i and 2i+1 of each row, rotated as a pair: (a + bi) · e^(iθ) (Su et al. 2021, equation 15)
 
     x (..., T, D); ``turns`` (T, D/2, 2) contains cos θ and sin θ. ``back`` rotates by -θ."""
     phases = _as_complex(turns, x)[..., 0]

@@ -1,10 +1,10 @@
 """Complex numbers: conversion from and to pairs of reals, and the ops that support complex numbers.
 
-The gradient of a real loss for a complex z = a + bi is ∂L/∂a + i ∂L/∂b (PyTorch's convention). For a holomorphic f, it
-is g · conj(f'). So ops need no separate rules for complex numbers: if a rule R returns g times the derivative,
+In PyTorch's convention, the gradient of a real loss L for z = a + bi is ∂L/∂a + i ∂L/∂b. For a holomorphic f(z), it is
+g · conj(f'). So ops need no separate rules for complex numbers: if a rule R returns g times the derivative,
 conj(R(conj(g))) is g times its conjugate, however R computes it. ``for_complex`` returns the op for complex operands.
-Ops that only arrange or add elements stay unchanged. A holomorphic op gets a copy whose rules are wrapped in these two
-conjugations, and a few ops are replaced with another op. The rest raise an error for complex operands.
+An op that only arranges or adds elements is used unchanged. A holomorphic op is replaced by a copy whose rules are
+wrapped in these two conjugations, and a few ops are replaced by other ops. The rest reject complex operands.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _COMPLEX = {"float32": np.complex64, "float64": np.complex128}
 
 @op("dx = (Re g, Im g)", x=lambda g: view_as_real(g), view=True)
 def view_as_complex(x: Array) -> Array:
-    """(..., 2) real -> (...): the last axis has the real and the imaginary part"""
+    """(..., 2) real -> (...) complex: the last axis holds the real and imaginary parts"""
     return x.view(_COMPLEX[x.dtype.name]).squeeze(-1)
 
 
 @op("dx = g₀ + i g₁", x=lambda g: as_complex(g), view=True)
 def view_as_real(x: Array) -> Array:
-    """(...) complex -> (..., 2): the real and the imaginary part in a new last axis"""
+    """(...) complex -> (..., 2) real: the real and imaginary parts along a new last axis"""
     return x[..., None].view(x.real.dtype)
 
 
@@ -44,7 +44,7 @@ def as_complex(g: Array) -> Array:
 def complex(real: Array, imag: Array) -> Array:
     """real + i imag"""
     out = xp(real).empty(np.broadcast_shapes(real.shape, imag.shape), _COMPLEX[real.dtype.name])
-    out.real[...], out.imag[...] = real, imag  # i times infinity would have a real part of NaN
+    out.real[...], out.imag[...] = real, imag  # the real part of i times infinity would be NaN
     return out
 
 
@@ -98,7 +98,7 @@ def _of(module: Any) -> list[Op]:
     return [value for value in vars(module).values() if isinstance(value, Op)]
 
 
-# Ops that stay unchanged: they arrange, add or compare elements, or their rules support complex numbers. Files that few
+# Ops used unchanged, as they arrange, add or compare elements, or their rules support complex numbers. Files that few
 # programs load (convolution, fourier, decompositions) add their ops to ``IN_PLACE_OF``.
 _THEMSELVES = (
     *_of(shape),
@@ -118,7 +118,7 @@ IN_PLACE_OF: dict[Op, Op] = {op: op for op in _THEMSELVES} | {elementwise.abs: m
 
 
 def for_complex(op: Op) -> Op | None:
-    """The equivalent op for complex numbers, possibly ``op`` itself, or None if it is not defined for them."""
+    """The equivalent op for complex numbers, possibly ``op`` itself, or None if it does not support them."""
     other = IN_PLACE_OF.get(op)
     if other is None and op.holomorphic:
         other = Op(op.forward, promote=op.promote, view=op.view, holomorphic=True)

@@ -1,8 +1,8 @@
-"""Convolution, pooling and resampling. A convolution unrolls its windows into columns to become one matrix product.
+"""Convolution, pooling and resampling. A convolution unrolls its windows into columns, and is then one matrix product.
 
-Arrays are (N, C, *lengths) with any number of spatial axes. ``Window`` defines the kernel's places. ``columns``
-(im2col) copies the elements under the kernel, and ``overlay`` (col2im) adds them back, so each is the other's gradient.
-The products ``convolve``, ``convolve_back`` (transposed convolution) and ``convolve_weight`` are likewise related.
+Arrays are (N, C, *lengths) with any number of spatial axes. ``Window`` defines the kernel's positions ("places").
+``columns`` (im2col) copies the elements under the kernel, and ``overlay`` (col2im) adds them back, so each is the
+other's gradient. Likewise, each of ``convolve``, ``convolve_back`` and ``convolve_weight`` has the others as gradients.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def padded(x: Array, window: Window, value: float = 0) -> Array:
 
 @op("dx = overlay(g)", x=lambda g, shape, window: overlay(g, window, shape[2:]))
 def columns(x: Array, window: Window) -> Array:
-    """The input under each kernel element at each place (im2col): (N, C, *lengths) -> (C, *kernel, N, *places)"""
+    """The input under each kernel element at each position (im2col): (N, C, *lengths) -> (C, *kernel, N, *places)"""
     places = window.places(x.shape[2:])
     rows = padded(x, window).swapaxes(0, 1)
     out = xp(x).empty((x.shape[1], *window.kernel, x.shape[0], *places), x.dtype)
@@ -44,7 +44,7 @@ def columns(x: Array, window: Window) -> Array:
 
 @op("dx = columns(g)", x=lambda g, window: columns(g, window))
 def overlay(x: Array, window: Window, lengths: Ints) -> Array:
-    """The columns added back to their elements (col2im): (C, *kernel, N, *places) -> (N, C, *lengths)"""
+    """The columns, added to the elements they came from (col2im): (C, *kernel, N, *places) -> (N, C, *lengths)"""
     n = len(window.kernel)
     kind = np.float32 if x.dtype == np.float16 else x.dtype  # many numbers are added
     out = xp(x).zeros((x.shape[n + 1], x.shape[0], *window.padded(lengths)), kind)
@@ -79,7 +79,7 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, groups: int =
     holomorphic=True,
 )
 def convolve_back(y: Array, weight: Array, window: Window, groups: int, lengths: Ints) -> Array:
-    """Each element of y times the kernel, summed where they overlap: (N, O, *places) -> (N, C, *lengths)"""
+    """The kernel times each element of y, with overlaps added: (N, O, *places) -> (N, C, *lengths)"""
     o, c = weight.shape[0], weight.shape[1] * groups
     a = weight.reshape(groups, o // groups, prod(weight.shape[1:])).swapaxes(1, 2)
     patches = products.matmul(a, _by_group(y, groups)).reshape(c, *window.kernel, y.shape[0], *y.shape[2:])
@@ -93,7 +93,7 @@ def convolve_back(y: Array, weight: Array, window: Window, groups: int, lengths:
     holomorphic=True,
 )
 def convolve_weight(x: Array, y: Array, window: Window, groups: int) -> Array:
-    """Σ y x over all places: (N, C, *lengths), (N, O, *places) -> (O, C/groups, *kernel)"""
+    """Σ y x over all positions: (N, C, *lengths), (N, O, *places) -> (O, C/groups, *kernel)"""
     product_of = products.matmul(_by_group(y, groups), _columns(x, window, groups).swapaxes(1, 2))
     return product_of.reshape(y.shape[1], x.shape[1] // groups, *window.kernel)
 
@@ -123,7 +123,7 @@ def window_sum(x: Array, window: Window) -> Array:
 
 @op("dx = Σ g over the window of an element", x=lambda g, window: window_sum(g, window))
 def window_spread(x: Array, window: Window, lengths: Ints) -> Array:
-    """Each element added to its whole window: (N, C, *places) -> (N, C, *lengths)"""
+    """Each element added to all elements of its window: (N, C, *places) -> (N, C, *lengths)"""
     out = xp(x).zeros((*x.shape[:2], *window.padded(lengths)), x.dtype)
     for _, at in window.taps(x.shape[2:]):
         out[(..., *at)] += x
@@ -146,7 +146,7 @@ def put_picked(x: Array, cells: Array, lengths: Ints) -> Array:
 
 
 def _flat(cells: Array, size: int) -> Array:
-    """The flat indices of cells in the whole array."""
+    """The indices in the flattened array, from the flat indices in each plane."""
     m, planes = xp(cells), cells.shape[0] * cells.shape[1]
     each = cells.reshape(planes, prod(cells.shape[2:]))
     return (each + m.arange(planes)[:, None] * size).reshape(-1)
@@ -154,13 +154,13 @@ def _flat(cells: Array, size: int) -> Array:
 
 @op
 def largest_cells(x: Array, window: Window) -> Array:
-    """The cell of each window's largest element, the first among equals; NaN counts as the largest"""
+    """The flat index of each window's largest element, the first one in a tie; NaN counts as the largest"""
     m, places = xp(x), window.places(x.shape[2:])
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     wide = padded(x, window, least)
     best = m.full((*x.shape[:2], *places), least, x.dtype)
-    winner = m.zeros(best.shape, np.int32)  # the number, from 1, of the window's largest element so far
-    steps = [0]  # from the first element to each, in cells
+    winner = m.zeros(best.shape, np.int32)  # the number (from 1) of the window's largest element so far
+    steps = [0]  # from the window's first element to each, in flat indices
     for number, (index, at) in enumerate(window.taps(places), 1):
         steps.append(_cell(x.shape[2:], [i * d for i, d in zip(index, window.dilation, strict=True)]))
         values = m.ascontiguousarray(wide[(..., *at)])
@@ -174,7 +174,7 @@ def largest_cells(x: Array, window: Window) -> Array:
 
 
 def _cell(lengths: Ints, along: Any) -> Any:
-    """The flat index of a cell from its places along the axes, or of many cells from arrays that broadcast."""
+    """The flat index of an element from its index along each axis, or of many elements from arrays that broadcast."""
     cell: Any = 0
     for n, place in zip(lengths, along, strict=True):
         cell = cell * n + place
@@ -182,17 +182,17 @@ def _cell(lengths: Ints, along: Any) -> Any:
 
 
 def _grid(lengths: Ints, along: list[Array]) -> Array:
-    """The flat indices of cells at all combinations of places along the axes."""
+    """The flat indices of all combinations of indices along the axes."""
     n = len(lengths)
     return _cell(lengths, [a.reshape((-1,) + (1,) * (n - i - 1)) for i, a in enumerate(along)])
 
 
 @op
 def largest_cells_at(x: Array, samples: Array, kernel: Ints, places: Ints) -> Array:
-    """The cell of each window's largest element, for windows placed along each axis by a number in [0, 1)
+    """The flat index of each window's largest element, where a number s in [0, 1) places the windows along an axis
 
-    x (N, C, *lengths), samples (N, C, axes) -> (N, C, *places). Places i from 0 to P - 2 are at ⌊(i + s) α⌋ - ⌊s α⌋,
-    α = (L - K) / (P - 1), and the last is at the end (Graham 2014)."""
+    x (N, C, *lengths), samples (N, C, axes) -> (N, C, *places). Window i from 0 to P - 2 begins at ⌊(i + s) α⌋ - ⌊s α⌋,
+    where α = (L - K) / (P - 1), and the last window is at the end of the axis (Graham 2014)."""
     m, n, lengths = xp(x), len(kernel), x.shape[2:]
     along = []
     for axis, (size, k, count) in enumerate(zip(lengths, kernel, places, strict=True)):
@@ -211,7 +211,7 @@ def largest_cells_at(x: Array, samples: Array, kernel: Ints, places: Ints) -> Ar
 
 @op
 def largest_cells_of_bins(x: Array, sizes: Ints) -> Array:
-    """The cell of each bin's largest element, with ``sizes`` bins per axis"""
+    """The flat index of each bin's largest element, with ``sizes`` bins per axis"""
     m, lengths = xp(x), x.shape[2:]
     number = m.arange(prod(lengths)).reshape(lengths)
     out = m.empty((*x.shape[:2], *sizes), np.int64)

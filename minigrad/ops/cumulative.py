@@ -87,7 +87,7 @@ def _cumprod_grad(g: Array, x: Array, dim: int) -> Array:
 
 
 def _logcumsumexp_grad(g: Array, x: Array, out: Array, dim: int) -> Array:
-    """exp(xᵢ - outᵢ) rᵢ with rᵢ = Σₖ≥ᵢ gₖ exp(outᵢ - outₖ), in log₂ n steps; out rises, so no exponent is positive."""
+    """exp(xᵢ - outᵢ) rᵢ with rᵢ = Σₖ≥ᵢ gₖ exp(outᵢ - outₖ), in log₂ n steps. Exponents are ≤ 0, as out increases."""
     axis, n = dim % len(x.shape), x.shape[dim] if x.shape else 1
     lead = (slice(None),) * axis
     largest = float(np.finfo(out.dtype.name).max)  # the substitute for infinite values

@@ -16,7 +16,7 @@ from .op import Rule, bare, expression, op
 
 
 def smooth(name: str, about: str, forward: Rule, formula: str, rule: Rule) -> Any:
-    """An op for a holomorphic function of one number."""
+    """An op for a holomorphic function of one variable."""
     return expression(name, about, forward, formula, x=rule, promote="float", holomorphic=True)
 
 
@@ -32,7 +32,7 @@ def mul(a: Array, b: Array) -> Array:
 
 @op("da = g b; db = g a", a=lambda g, b: times(g, b), b=lambda g, a: times(g, a), promote="same", holomorphic=True)
 def times(a: Array, b: Array) -> Array:
-    """a b, and 0 where one of them is 0 and the other infinite, because a product of finite numbers overflowed"""
+    """a b, but 0 where one factor is 0 and the other is infinite because a product of finite numbers overflowed"""
     m, out = xp(_array_of(a, b)), a * b
     overflow = m.isnan(out) & ((a == 0) | (b == 0)) & ~m.isnan(a) & ~m.isnan(b)
     return m.where(overflow, out.dtype.type(0), out)
@@ -56,10 +56,10 @@ def _check_divisor(a: Array, b: Array) -> None:
     array = _array_of(a, b)
     empty = any(getattr(v, "size", 1) == 0 for v in (a, b))
     if not empty and array.dtype.kind in "iu" and of(array).device_type == "cpu" and not xp(array).all(b):
-        raise RuntimeError("ZeroDivisionError: an integer over 0")
+        raise RuntimeError("ZeroDivisionError: integer division by zero")
 
 
-# CuPy's ⌊a / b⌋ is wrong if a / b rounds up or b is infinite, so both ops use fmod there, which is exact.
+# CuPy's ⌊a / b⌋ is wrong if a / b rounds up or b is infinite, so on GPUs both ops use fmod, which is exact.
 
 
 @op(promote="same")
@@ -117,7 +117,7 @@ def _power_grad(g: Array, a: Array, b: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _exponent_grad(g: Array, a: Array, b: Array, out: Array) -> Array:
-    """g aᵇ ln a, but 0 where a = 0 and b >= 0, as aᵇ is flat in b there, and NaN where a real power is not real."""
+    """g aᵇ ln a, but 0 where a = 0 and b >= 0, as aᵇ is constant there, and NaN where a real power is not real."""
     if isinstance(a, (int, float, complex)):
         if not a:
             return where(b.real >= 0, 0.0, g * -math.inf)
@@ -149,7 +149,7 @@ def pow(a: Array, b: Array) -> Array:
 
 
 def _complex_power(a: Array, b: Any) -> Array:
-    """exp(b ln a), rounded as in C's ``cpow`` and PyTorch. (NumPy multiplies for integers b.) 0⁰ is 1, as for reals."""
+    """exp(b ln a), rounded as in C's ``cpow`` and PyTorch. (NumPy multiplies for integer b.) 0⁰ is 1, as for reals."""
     m = xp(a)
     if isinstance(b, (int, float, complex)):
         if b in (-2, -1, -0.5):
@@ -195,7 +195,7 @@ exp = smooth("exp", "eˣ", lambda x: xp(x).exp(x), "dx = g y", lambda g, out: g 
 exp2 = smooth(
     "exp2", "2ˣ", lambda x: xp(x).power(x.dtype.type(2), x), "dx = g y ln 2", lambda g, out: g * (out * math.log(2))
 )
-expm1 = smooth("expm1", "eˣ - 1, exact near 0", lambda x: xp(x).expm1(x), "dx = g eˣ", lambda g, x: g * exp(x))
+expm1 = smooth("expm1", "eˣ - 1, accurate near 0", lambda x: xp(x).expm1(x), "dx = g eˣ", lambda g, x: g * exp(x))
 log = smooth("log", "ln x", lambda x: xp(x).log(x), "dx = g / x", lambda g, x: g / x)
 # The rule divides twice, since a GPU flushes the smallest x times ln 2 to 0.
 log2 = smooth("log2", "log₂ x", lambda x: xp(x).log2(x), "dx = g / x / ln 2", lambda g, x: g / x / math.log(2))
@@ -240,7 +240,7 @@ logit = smooth(
 
 @op("dx = g / (1 + x)", x=lambda g, x: g / (1 + x), promote="float", holomorphic=True)
 def log1p(x: Array) -> Array:
-    """ln(1 + x), exact near 0"""
+    """ln(1 + x), accurate near 0"""
     return _complex_log1p(x) if x.dtype.kind == "c" else xp(x).log1p(x)
 
 
@@ -386,24 +386,24 @@ ceil = expression("ceil", "⌈x⌉", lambda x: xp(x).ceil(x), "dx = 0", x=lambda
 
 @op("dx = 0", x=lambda g, shape: zeros_of(g, shape))
 def round(x: Array, decimals: int = 0) -> Array:
-    """The nearest integer, halves to even"""
+    """The nearest integer, with ties rounded to even"""
     return xp(x).round(x, decimals)
 
 
 trunc = expression(
-    "trunc", "x without its fraction", lambda x: xp(x).trunc(x), "dx = 0", x=lambda g, shape: zeros_of(g, shape)
+    "trunc", "x without its fractional part", lambda x: xp(x).trunc(x), "dx = 0", x=lambda g, shape: zeros_of(g, shape)
 )
 
 
 @op("dx = g where the mask holds, else 0", x=lambda g, mask: only(g, mask))
 def only(x: Array, mask: Array) -> Array:
-    """x where the mask is True, else 0, whatever x is there. Gradient rules use it because an infinite gradient times a
-    mask is NaN where the mask is 0"""
+    """x where the mask is True, else 0, even where x is infinite or NaN. Gradient rules use it, because an infinite
+    gradient times a mask is NaN where the mask is 0"""
     return where_holds(x, mask)
 
 
 def flow(g: Array, derivative: Array) -> Array:
-    """g · derivative, but 0 where the derivative is 0 and g is infinite or NaN. Differentiated like the product."""
+    """g · derivative, but 0 where the derivative is 0 and g is infinite or NaN. Differentiated as a product."""
     return only(g, (derivative != 0) | isfinite(g)) * derivative
 
 
@@ -456,7 +456,7 @@ def clamp(x: Array, min: Array = None, max: Array = None) -> Array:
 def where(condition: Array, a: Array, b: Array) -> Array:
     """a where the condition is True, b elsewhere"""
     m = xp(condition)
-    if type(a) is float and type(b) is float:  # two constants are factors in rules, which must not widen the dtype
+    if type(a) is float and type(b) is float:  # in rules, two constants are a factor, which must not widen the dtype
         a, b = m.float32(a), m.float32(b)
     return m.where(condition, a, b)
 
@@ -532,7 +532,7 @@ def _inf_of_0(x: Array) -> Array:
     promote="float",
 )
 def copysign(a: Array, b: Array) -> Array:
-    """|a| with the sign of b, where -0.0 is negative"""
+    """|a| with the sign of b, where -0.0 counts as negative"""
     return xp(_array_of(a, b)).copysign(a, b)
 
 
@@ -543,7 +543,7 @@ def copysign(a: Array, b: Array) -> Array:
     promote="same",
 )
 def nextafter(a: Array, b: Array) -> Array:
-    """The dtype's next number after a, towards b"""
+    """The next representable number after a, towards b"""
     return xp(_array_of(a, b)).nextafter(a, b)
 
 
@@ -571,7 +571,7 @@ def hypot(a: Array, b: Array) -> Array:
 
 
 def _cosine(a: Array, b: Array, length: Array) -> Array:
-    """a / the length of (a, b). An infinite a or b counts as 1, and a finite one next to it as 0."""
+    """a / the length of (a, b). An infinite a or b counts as 1, and a finite one paired with it as 0."""
     if holds(isinf(bare(length))):
         endless = isinf(a) | isinf(b)
         a, b = (where(endless, where(isinf(v), sign(v), 0.0), v) for v in (a, b))
@@ -650,8 +650,8 @@ ge = expression("ge", "a ≥ b", lambda a, b: a >= b)
 bitwise_and = expression("bitwise_and", "a & b, bit by bit (logical and of bools)", lambda a, b: a & b, promote="same")
 bitwise_or = expression("bitwise_or", "a | b, bit by bit", lambda a, b: a | b, promote="same")
 bitwise_xor = expression("bitwise_xor", "a ^ b, bit by bit", lambda a, b: a ^ b, promote="same")
-bitwise_left_shift = expression("bitwise_left_shift", "a · 2ᵇ of integers", lambda a, b: a << b, promote="same")
-bitwise_right_shift = expression("bitwise_right_shift", "⌊a / 2ᵇ⌋ of integers", lambda a, b: a >> b, promote="same")
+bitwise_left_shift = expression("bitwise_left_shift", "a · 2ᵇ for integers", lambda a, b: a << b, promote="same")
+bitwise_right_shift = expression("bitwise_right_shift", "⌊a / 2ᵇ⌋ for integers", lambda a, b: a >> b, promote="same")
 gcd = expression(
     "gcd", "The greatest common divisor of integers", lambda a, b: xp(_array_of(a, b)).gcd(a, b), promote="same"
 )
@@ -662,13 +662,13 @@ bitwise_not = expression("bitwise_not", "~x, bit by bit (logical not of bools)",
 
 
 def _truth(x: Array) -> Array:
-    """An operand for the logical functions, which do not support complex numbers in CuPy."""
+    """Convert complex operands of logical functions to bools, as CuPy's do not support complex numbers."""
     return x != 0 if hasattr(x, "dtype") and x.dtype.kind == "c" else x
 
 
-logical_and = expression("logical_and", "Both are not 0", lambda a, b: xp(a).logical_and(_truth(a), _truth(b)))
-logical_or = expression("logical_or", "At least one is not 0", lambda a, b: xp(a).logical_or(_truth(a), _truth(b)))
-logical_xor = expression("logical_xor", "Exactly one is not 0", lambda a, b: xp(a).logical_xor(_truth(a), _truth(b)))
+logical_and = expression("logical_and", "Both are nonzero", lambda a, b: xp(a).logical_and(_truth(a), _truth(b)))
+logical_or = expression("logical_or", "At least one is nonzero", lambda a, b: xp(a).logical_or(_truth(a), _truth(b)))
+logical_xor = expression("logical_xor", "Exactly one is nonzero", lambda a, b: xp(a).logical_xor(_truth(a), _truth(b)))
 logical_not = expression("logical_not", "x is 0", lambda x: xp(x).logical_not(_truth(x)))
 isnan = expression("isnan", "x is NaN", lambda x: xp(x).isnan(x))
 isinf = expression("isinf", "x is infinite", lambda x: xp(x).isinf(x))

@@ -4,8 +4,8 @@ float16 has 11 bits of precision and a maximum of 65504 (IEEE 754); bfloat16 has
 and Kanwar 2019). Ops do not handle 16-bit numbers themselves. A call with a 16-bit operand (``autograd/calls.py``)
 converts the operands to float32 and rounds the results, like PyTorch's CPU kernels. Conversions are recorded like any
 op, and a 16-bit gradient is rounded when it leaves the op. This file defines which ops need no conversion, and which
-operands are rounded first. On a GPU, matrix products need no conversion, as tensor cores read 16 bits and accumulate in
-float32. Some kernels that compute in float32 do not need it either.
+operands are rounded first. On a GPU, matrix products need no conversion, as tensor cores read 16-bit operands and
+accumulate in float32. Some kernels need no conversion either, as they already compute in float32.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _COMPARING = frozenset((elementwise.eq, elementwise.ne, elementwise.lt, elementw
 _KEEPING = frozenset((elementwise.eq, elementwise.ne, elementwise.isnan, elementwise.where, indexing.getitem))
 _KEEPING |= {indexing.index_select, indexing.put, joining.concatenate, joining.pad, joining.repeat, joining.stack}
 _SCALING = frozenset((elementwise.mul, elementwise.div))
-# In float16, these ops and their rules are as exact as in float32. Selecting ops are absent, as their rules are sums.
+# In float16, these ops and their rules are as exact as in float32. Selection ops are excluded, as their rules add.
 _EXACT = _COMPARING | {elementwise.add, elementwise.sub, elementwise.neg, elementwise.abs, elementwise.sign}
 _EXACT |= {elementwise.floor, elementwise.ceil, elementwise.trunc, elementwise.maximum, elementwise.minimum}
 _EXACT |= {elementwise.clamp, elementwise.relu, elementwise.where, elementwise.nextafter, elementwise.nan_to_num}
@@ -67,7 +67,7 @@ def moves(op: Op, args: tuple[Any, ...]) -> bool:
 
 
 def keeps(op: Op, args: tuple[Any, ...]) -> bool:
-    """Whether an op supports 8-bit or 4-bit numbers, which are only stored, because it moves or compares them."""
+    """Whether an op supports storage-only (8-bit or 4-bit) numbers, because it only moves or compares them."""
     return op in _KEEPING or moves(op, args)
 
 
@@ -77,7 +77,7 @@ def unites(op: Op) -> bool:
 
 
 def rounds(op: Op, position: int, is_number: bool) -> bool:
-    """Whether an op that ``unites`` rounds a number or a 0-d tensor first. Factors and divisors are not rounded."""
+    """Whether a number or 0-d tensor is rounded before an op that ``unites``. Factors and divisors are not rounded."""
     if op in _SCALING:
         return not is_number and position == 0
     return not is_number or op.params == ("a", "b")

@@ -17,7 +17,7 @@ from .shape import Shape, reshape
 
 
 def is_basic(index: tuple[Any, ...]) -> bool:
-    """Whether an index is basic (numbers, slices, None, ellipsis) and so selects each element at most once."""
+    """Whether an index is basic (integers, slices, None, ellipsis), so that it selects each element at most once."""
     return _BASIC.issuperset(map(type, index)) or not any(hasattr(i, "dtype") or isinstance(i, list) for i in index)
 
 
@@ -25,12 +25,12 @@ _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
 def _copy(x: Array) -> Array:
-    """A writable copy (an array even for a NumPy scalar) in an order that ``reshape`` can view."""
+    """A writable copy (an array even for a NumPy scalar), in a memory order that ``reshape`` can view."""
     return xp(x).array(x, order="C")
 
 
 def _add_at(out: Array, index: Any, values: Array) -> None:
-    """out[index] += values, where repeated indices accumulate. For bools, adds their count."""
+    """out[index] += values, where repeated indices accumulate. Bools are combined by logical or."""
     add = xp(out).add.at
     if out.dtype.kind == "b":
         count = out.astype(np.int32)
@@ -45,7 +45,7 @@ def _add_at(out: Array, index: Any, values: Array) -> None:
 
 @op("dx = zeros with g added at index", x=lambda g, shape, index: put_back(g, shape, index), view=True)
 def getitem(x: Array, index: tuple[Any, ...]) -> Array:
-    """x[index]: a view for numbers and slices, a copy for integer arrays and masks"""
+    """x[index]: a view for integers and slices, a copy for integer arrays and masks"""
     if not is_basic(index):
         return in_order(x[index])
     return x[index] if ... in index else x[(*index, ...)]  # with the ellipsis, even a single element is a view
@@ -63,7 +63,7 @@ def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
     else:
         to, places = out, index
         if type(out) is np.ndarray and x.size > _MANY and len(index) == out.ndim:
-            with suppress(ValueError, TypeError):  # not for negative numbers and slices
+            with suppress(ValueError, TypeError):  # raised for negative numbers and slices
                 places, to = np.ravel_multi_index(index, size), out.reshape(-1)
         _add_at(to, places, x)
     return out
@@ -74,7 +74,7 @@ _MANY = 64  # from this many elements, NumPy adds several times faster to a vect
 
 @op("dxᵢ = g at row indicesᵢ", x=lambda g, indices: index_select(g, 0, indices))
 def scatter_add_rows(x: Array, indices: Array, rows: int) -> Array:
-    """out[indices[i]] += x[i], from zeros (rows, D): an embedding's gradient"""
+    """out[indices[i]] += x[i], where out (rows, D) starts as zeros: an embedding's gradient"""
     return index_add((rows, x.shape[1]), 0, indices, x)
 
 
@@ -96,7 +96,7 @@ def put(x: Array, value: Array, index: tuple[Any, ...]) -> Array:
     value=lambda g, view, args, slot: _view_of(g, view, args, slot),
 )
 def assign_view(x: Array, value: Array, view: Op, args: tuple[Any, ...], slot: int) -> Array:
-    """A copy of x in which the part seen by ``view(x, *args)`` is ``value``"""
+    """A copy of x in which the part that ``view(x, *args)`` selects is ``value``"""
     out = _copy(x)
     _view_of(out, view, args, slot)[...] = value
     return out
@@ -169,7 +169,7 @@ def scatter_add(x: Array, dim: int, index: Array, src: Array) -> Array:
 
 @op("dx = zeros with the slices of g added at index", x=lambda g, shape, dim, index: index_add(shape, dim, index, g))
 def index_select(x: Array, dim: int, index: Array) -> Array:
-    """The slices of an axis at a one-dimensional index"""
+    """The slices along an axis that a one-dimensional index selects"""
     return xp(x).take(x, index, axis=dim)
 
 
@@ -189,7 +189,7 @@ def masked_fill(x: Array, mask: Array, value: float) -> Array:
 
 
 def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | None) -> Array:
-    """The sums of the rows of g by index, without ``padding_idx``."""
+    """The rows of g summed by index, without those for ``padding_idx``."""
     flat = indices.reshape(-1)
     rows = scatter_add_rows(reshape(g, (prod(flat.shape), shape[1])), flat, shape[0])
     if padding_idx is None:
@@ -208,7 +208,7 @@ def embedding(weight: Array, indices: Array, padding_idx: int | None = None) -> 
 
 @op
 def nonzero(x: Array) -> tuple[Array, ...]:
-    """The indices of the nonzero elements, an array for each axis"""
+    """The indices of the nonzero elements, as one array per axis"""
     return tuple(map(counted, xp(x).nonzero(x)))
 
 
@@ -217,7 +217,7 @@ def nonzero(x: Array) -> tuple[Array, ...]:
     x=lambda g, shape, x, dim, descending: _spread_out(g[0], shape, dim, _stable_order(bare(x), dim, descending)),
 )
 def sort(x: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Array]:
-    """(values, indices) in order along an axis; equal elements keep their order"""
+    """(values, indices) sorted along an axis; equal elements keep their order"""
     order = _stable_order(x, dim, descending)
     return in_order(xp(x).take_along_axis(x, order, dim)), in_order(order)
 
@@ -227,7 +227,7 @@ def sort(x: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Arra
     x=lambda g, shape, x, k, dim, largest: _spread_out(g[0], shape, dim, _top_order(bare(x), k, dim, largest)),
 )
 def topk(x: Array, k: int, dim: int = -1, largest: bool = True) -> tuple[Array, Array]:
-    """(values, indices) of the k largest (or smallest) along an axis, in order"""
+    """(values, indices) of the k largest (or smallest) elements along an axis, sorted"""
     order = _top_order(x, k, dim, largest)
     return in_order(xp(x).take_along_axis(x, order, dim)), in_order(order)
 
@@ -267,7 +267,7 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
 
 
 def _smallest(key: Array, k: int) -> Array:
-    """Indices of the k smallest along the last axis, in any order. They are in the k groups with the lowest minima."""
+    """Indices of the k smallest along the last axis, in any order. All are in the k groups with the lowest minima."""
     m, parts = xp(key), isqrt(key.shape[-1] // k)
     groups = key.shape[-1] // parts
     if parts < 4:

@@ -57,7 +57,7 @@ def pad(x: Array, widths: tuple[tuple[int, int], ...], value: float = 0.0) -> Ar
 
 @op("dx = the gᵢ one after another", x=lambda g, dim: _rejoined(g, dim, concatenate), view=True)
 def split(x: Array, sizes: tuple[int, ...], dim: int) -> tuple[Array, ...]:
-    """Consecutive pieces of an axis, of these lengths"""
+    """Consecutive pieces along an axis, with these lengths"""
     lead, pieces, start = (slice(None),) * (dim % x.ndim), [], 0
     for size in sizes:
         pieces.append(x[(*lead, slice(start, start + size))])
@@ -73,8 +73,8 @@ def unbind(x: Array, dim: int) -> tuple[Array, ...]:
 
 
 def _rejoined(pieces: tuple[Array, ...], dim: int, join: Callable[..., Array]) -> Array:
-    """The result of ``stack`` or ``concatenate``. If the pieces are already the slices of one array in memory, as the
-    three gradients of attention are, it is a view of that array, which saves a copy in each layer."""
+    """The result of ``stack`` or ``concatenate``. It is a view if the pieces are already slices of one array in memory.
+    The three gradients of attention are such slices, so each layer saves a copy."""
     first, at = pieces[0], dim % (pieces[0].ndim + (join is stack))
     if first is bare(first) and getattr(first, "base", None) is not None:
         same = all(p.base is first.base and (p.shape, p.strides) == (first.shape, first.strides) for p in pieces)
@@ -90,13 +90,13 @@ def _rejoined(pieces: tuple[Array, ...], dim: int, join: Callable[..., Array]) -
 
 @op("dxᵢ = slice i of g", xs=lambda g, dim, which: getitem(g, (*(slice(None),) * (dim % len(g.shape)), which, ...)))
 def stack(dim: int, *xs: Array) -> Array:
-    """Arrays of one shape joined along a new axis"""
+    """Arrays of the same shape joined along a new axis"""
     return in_order(xp(xs[0]).stack(xs, axis=dim))
 
 
 @op("dx = Σ g over the copies of each element", x=lambda g, shape, repeats, dim: _sum_runs(g, shape, repeats, dim))
 def repeat_interleave(x: Array, repeats: Any, dim: int) -> Array:
-    """Each element of an axis repeated ``repeats`` times (one number, or one for each)"""
+    """Each element of an axis repeated ``repeats`` times (one count, or one per element)"""
     return xp(x).repeat(x, _times(repeats), axis=dim)
 
 
@@ -139,8 +139,8 @@ def _strided_back(g: Array, x: Array, size: Shape, stride: Shape, offset: int) -
 
 @op("dx = Σ g over the elements that show a place in memory", x=_strided_back, view=True)
 def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
-    """Elements of x's memory by sizes, strides and an offset, in elements: a view if a NumPy array covers all of that
-    memory, in order, else a copy"""
+    """Elements of x's memory, selected by a shape, strides and an offset, which count elements: a view if a NumPy array
+    covers all of that memory in order, else a copy"""
     if type(x) is np.ndarray and x.flags.c_contiguous and x.size == owner(x).size:
         steps = tuple(n * x.itemsize for n in stride)
         return np.ndarray(size, x.dtype, x.reshape(-1).view(np.uint8), offset * x.itemsize, steps)
@@ -159,7 +159,7 @@ def _refold(g: Array, shape: Shape, dim: int, size: int, step: int) -> Array:
 @op("dx = Σ g over the windows that hold an element", x=_refold)
 def unfold(x: Array, dim: int, size: int, step: int) -> Array:
     """Windows of ``size`` elements along an axis, one every ``step`` (a copy). The axis indexes the windows, and a new
-    last axis their elements"""
+    last axis indexes their elements"""
     m = xp(x)
     count = (x.shape[dim] - size) // step + 1
     places = (m.arange(count) * step)[:, None] + m.arange(size)

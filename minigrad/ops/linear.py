@@ -35,15 +35,15 @@ def _right(g: Array, a: Array, b: Array) -> Array:
 
 @op("da = g bᵀ; db = aᵀ g", a=_left, b=_right, promote="same", holomorphic=True)
 def matmul(a: Array, b: Array) -> Array:
-    """a b over the last two axes, leading axes broadcast; a vector is a row (left) or a column (right)"""
+    """a b over the last two axes; leading axes broadcast, and a vector is a row as a, or a column as b"""
     if a.ndim == 0 or b.ndim == 0:
-        raise RuntimeError(f"matmul: both arguments need at least one axis, given shapes {a.shape} and {b.shape}")
+        raise RuntimeError(f"matmul: both arguments need at least one axis, but have shapes {a.shape} and {b.shape}")
     inner, rows = a.shape[-1], b.shape[0 if b.ndim == 1 else -2]
     if inner != rows:
         lengths = ["x".join(map(str, x.shape)) for x in (a, b)]
         raise RuntimeError(
             f"matmul: mat1 and mat2 shapes cannot be multiplied ({lengths[0]} and {lengths[1]}): the last axis of "
-            f"the first ({inner}) must equal the {'' if b.ndim == 1 else 'last but one '}axis of the second ({rows})"
+            f"the first ({inner}) must equal the {'' if b.ndim == 1 else 'second-to-last '}axis of the second ({rows})"
         )
     if b.ndim == 2 and a.ndim > 2 and a.size:  # a single large product instead of many small ones
         return products.matmul(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[1])
@@ -102,7 +102,7 @@ def _sum_lonely(x: Array, letters: str, others: str) -> tuple[Array, str]:
 
 
 def _einsum_grad(g: Array, other: Array, shape: tuple[int, ...], mine: str, others: str, result: str) -> Array:
-    """The einsum with g instead of the operand. Axes with letters that only the operand has are repeated."""
+    """The einsum of g and the other operand. The result is repeated along axes whose letters only this operand has."""
     letters = "".join(c for c in mine if c in others or c in result)
     grad = einsum_pair(g, other, (result, others, letters))
     if letters == mine:

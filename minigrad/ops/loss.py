@@ -22,8 +22,8 @@ def cross_entropy(
 ) -> Array:
     """-Σ qᵥ wᵥ ln softmax(logits)ᵥ for each row; q is one-hot at the target, smoothed to (1 - ε) onehot + ε/V
 
-    logits (N, V), target (N,) integers, weight (V,) -> (N,); rows whose target is ``ignore_index`` are 0
-    (Szegedy et al. 2016 for the smoothing; class weights as PyTorch applies them)."""
+    logits (N, V), target (N,) integers, weight (V,) -> (N,); rows whose target is ``ignore_index`` are 0. Label
+    smoothing follows Szegedy et al. 2016; class weights are applied as in PyTorch."""
     log_p = log_softmax(logits, -1)
     ignored = target == ignore_index
     index = xp(target).where(ignored, 0, target)
@@ -80,7 +80,7 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     reduction: str = "mean",
 ) -> Array:
-    """cross_entropy(x Wᵀ + b, target), its mean or sum over the rows that are not ignored
+    """The mean or sum of cross_entropy(x Wᵀ + b, target) over the rows that are not ignored
 
     x (N, D), weight (V, D), bias (V,) or None, target (N,). The kernel works in chunks of rows, so the full logits (N,
     V) are never in memory. The mean over no rows is NaN."""
@@ -106,14 +106,14 @@ def _head_grad(g: Array, arguments: Arguments) -> Array:
     target=lambda g, x: g * (_bounded_log(1 - x) - _bounded_log(x)),
 )
 def binary_cross_entropy(x: Array, target: Array) -> Array:
-    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100 (also in the gradient, as in PyTorch)"""
+    """-(t ln x + (1 - t) ln(1 - x)), with logarithms clamped to at least -100 (also in the gradient, as in PyTorch)"""
     m = xp(x)
     yes, no = m.maximum(m.log(x), -100), m.maximum(m.log1p(-x), -100)
     return (target - 1) * no - target * yes
 
 
 def _bounded_log(x: Array) -> Array:
-    """ln x, but at least -100. Its derivative below that is 0, even at x = 0."""
+    """ln x, clamped to at least -100. Where it is clamped, the derivative is 0, even at x = 0."""
     low = x < math.exp(-100)
     return where(low, -100.0, log(where(low, 1.0, x)))
 

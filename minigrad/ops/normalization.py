@@ -1,6 +1,6 @@
 """Normalization over the last axis or groups of channels. x̂ is the normalized input, before the weight and bias.
 
-Ops compute 16-bit inputs in float32, as the square of 256 already exceeds float16's largest number.
+Ops convert 16-bit inputs to float32, as the square of 256 already exceeds float16's largest number.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Ops, which consist of a forward function on arrays and one gradient rule for each input, with its formula.
+"""Ops. Each consists of a forward function on arrays and a gradient rule, with its formula, for each input.
 
     @op("dx = g (1 - y²)", x=lambda g, out: g * (1 - out * out))
     def tanh(x):
         return xp(x).tanh(x)
 
 The names of a rule's parameters define the values that the tape saves for the rule: ``g`` is the gradient for the
-result, ``out`` the result (tuples if there are several), ``shape`` the shape of the rule's input (for a variadic input,
-``which`` is its number, and ``shapes`` the shapes of all), ``arguments`` all forward arguments in order. Any other name
-is one of them. Nothing else is saved, and the rule for an input that needs no gradient never runs.
+result, ``out`` the result (both are tuples if there are several results), ``shape`` the shape of the rule's input, and
+``arguments`` all forward arguments in order. For a variadic input, ``which`` is its index, and ``shapes`` all shapes.
+Other names refer to forward arguments. Nothing else is saved, and rules for inputs that need no gradient never run.
 
 Rules consist of operators and ops. An op called on arrays returns an array; called on a Tensor, it returns a Tensor and
 is recorded. So the same rule yields numbers in ``backward()`` and a graph in ``backward(create_graph=True)``. Rules do
@@ -19,7 +19,7 @@ its definition, and runs if a backend lacks the kernel.
 
 from __future__ import annotations
 
-from _thread import _local as local  # ``threading`` only renames it, but adds a thirtieth to minigrad's import time
+from _thread import _local as local  # ``threading`` only renames it, but takes 3% of minigrad's import time
 from collections.abc import Callable
 from inspect import unwrap
 from operator import itemgetter
@@ -46,7 +46,7 @@ watch = Watch()
 
 
 class Traced:
-    """A value that records the ops on it. An op called on such a value delegates to its ``apply``."""
+    """A value that records the ops applied to it. An op called on such a value delegates to its ``apply``."""
 
     array: Any
 
@@ -107,14 +107,14 @@ class Op:
         forward: a function of arrays and attributes, all positional. A final ``*xs`` makes it variadic.
         promote: "same" first casts array arguments to a common dtype, and "float" to a floating-point dtype.
         view: whether the result may share memory with the first argument.
-        holomorphic: forward and rules are also valid off the real line, where the rules return g times the derivative.
+        holomorphic: forward and rules also apply off the real line, where the rules return g times the derivative.
 
     Attributes:
         rules: for each differentiable input, by name, its rule and the names of the rule's parameters.
         formulas: for each of these inputs, the rule as a formula.
-        builtin: whether it belongs to the library (a folder "ops"). User-defined ops have no kernel, and any name.
+        builtin: whether it belongs to the library (a folder "ops"). Others have no kernel and may have any name.
         kernel: the name of the op's kernel, or "" if it has none.
-        least: the number of elements from which calling the kernel is worthwhile."""
+        least: the smallest number of elements for which calling the kernel is worthwhile."""
 
     def __init__(
         self, forward: Callable[..., Any], *, promote: str = "", view: bool = False, holomorphic: bool = False
@@ -135,7 +135,7 @@ class Op:
         self.arity = code.co_argcount
         self.params = code.co_varnames[: self.arity]
         if reserved := set(self.params) & set(_VALUES):
-            raise TypeError(f"{self.name}: {reserved} mean something else in a gradient rule; rename the arguments")
+            raise TypeError(f"{self.name}: {reserved} have a reserved meaning in gradient rules; rename the arguments")
         self.variadic = code.co_varnames[self.arity] if code.co_flags & _VARIADIC else ""
         self.defaults = bare.__defaults__ or ()
         self.rules: dict[str, tuple[Rule, tuple[str, ...]]] = {}
@@ -171,7 +171,7 @@ class Op:
             elif i >= first_default:
                 bound.append(self.defaults[i - first_default])
             else:
-                raise TypeError(f"{self.name}() is missing its argument {name!r}")
+                raise TypeError(f"{self.name}() is missing the argument {name!r}")
         if kwargs:
             raise TypeError(f"{self.name}() got an unexpected or repeated argument {next(iter(kwargs))!r}")
         return tuple(bound)
@@ -208,7 +208,7 @@ class Op:
                 raise TypeError(f"{self.name} has no input {name!r}")
             takes = rule.__code__.co_varnames[: rule.__code__.co_argcount]
             if takes[:1] != ("g",) or any(name not in names for name in takes):
-                raise TypeError(f"the rule of {self.name} for {name} takes g first, then any of {names}")
+                raise TypeError(f"the rule of {self.name} for {name} must take g first, then any of {names}")
             self.rules[name] = (rule, takes)
             self.formulas[name] = formula
             variadic = name == self.variadic
@@ -238,7 +238,7 @@ REGISTRY: dict[str, Op] = {}  # the library's ops in loaded files; ``registry.py
 
 
 @overload
-def op(forward: Callable[..., Any], /) -> Any: ...  # Any for type checkers, as an Op is both called and assigned rules
+def op(forward: Callable[..., Any], /) -> Any: ...  # Any for type checkers, as an Op can be called and also given rules
 @overload
 def op(formulas: str = "", /, **options: Any) -> Callable[[Callable[..., Any]], Any]: ...
 

@@ -1,8 +1,8 @@
 """Recurrent layers. An op computes all steps of one direction of one layer.
 
 The rows of all steps are concatenated in time order, with ``sizes[t]`` rows at step t, never more than at the previous
-step. This is the format of packed sequences. A padded batch of B has ``sizes = (B,) * T``. The input's share of the
-gates, one product for all steps, is computed first (``linear``). This file computes the rest, step by step.
+step. This is the format of packed sequences. A padded batch of B has ``sizes = (B,) * T``. The input's contribution to
+the gates is computed beforehand, as one product for all steps (``linear``). This file computes the rest, step by step.
 
 The rules implement backpropagation through time (Werbos 1990). ``a`` is the input of a step's nonlinearities (the
 pre-activation), and ``da`` its gradient. Each ``_through_time`` runs once for all rules. It repeats the steps of the
@@ -28,7 +28,7 @@ def order(sizes: Sizes, reverse: bool) -> range:
 
 
 def _first(state: Array, n: int) -> Array:
-    """The rows of the sequences that have this step: the first n, as they are sorted by length."""
+    """The rows of the sequences that have this step: the first n, as sequences are sorted by length."""
     return state if n == state.shape[0] else getitem(state, (slice(0, n),))
 
 
@@ -51,9 +51,9 @@ def _outer(grads: Array, inputs: Array) -> Array:
 def rnn(
     x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool = False, rectify: bool = False
 ) -> tuple[Array, Array]:
-    """h ← tanh(x + W h), or relu, at every step (Elman 1990)
+    """h ← tanh(x + W h), or relu instead of tanh, at every step (Elman 1990)
 
-    x (N, H), weight (H, H), h (B, H) -> each step's h (N, H), the last of each sequence (B, H)."""
+    x (N, H), weight (H, H), h (B, H) -> each step's h (N, H), and the last h of each sequence (B, H)."""
     outs, _, h = _rnn_steps(x, weight, h, sizes, reverse, rectify)
     return concatenate(0, *outs), h
 
@@ -93,8 +93,8 @@ def _rnn_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array
 def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool = False) -> tuple[Array, Array]:
     """r, z = σ(x + W h + b), n = tanh(x + r (W h + b)), h ← n + z (h - n) (Cho et al. 2014)
 
-    x (N, 3H) and weight (3H, H) for r, z and n, bias (3H) or None, h (B, H) -> each step's h (N, H), the last of each
-    sequence (B, H). The reset gate r acts after the product, as in PyTorch."""
+    x (N, 3H) and weight (3H, H) for r, z and n, bias (3H) or None, h (B, H) -> each step's h (N, H), and the last h of
+    each sequence (B, H). The reset gate r is applied after the product, as in PyTorch."""
     outs, _, _, h = _gru_steps(x, weight, bias, h, sizes, reverse)
     return concatenate(0, *outs), h
 
@@ -102,7 +102,7 @@ def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: b
 def _gru_steps(
     x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool
 ) -> tuple[list[Array], list[tuple[Array, ...]], list[Array], Array]:
-    """For each step: h, gates (r, z, n, the share of W h + b in n) and the previous h. The last h of each sequence."""
+    """Each step's h, gates (r, z, n, and the part of W h + b for n) and previous h, and each sequence's last h."""
     rows, turned, width = split(x, sizes, 0), transpose(weight, 0, 1), h.shape[1]
     outs, before = list(rows), list(rows)
     gates: list[tuple[Array, ...]] = [()] * len(sizes)
@@ -148,8 +148,8 @@ def lstm(
     """i, f, o = σ(x + W h), g = tanh(x + W h), c ← f c + i g, h ← P (o tanh c)
 
     x (N, 4H) and weight (4H, P) for i, f, g and o, project (P, H) or None (then P = H), h (B, P), c (B, H) -> each
-    step's h (N, P), the last of each sequence (B, P), its c (B, H). Hochreiter and Schmidhuber 1997; the forget gate:
-    Gers et al. 2000; the projection: Sak et al. 2014."""
+    step's h (N, P), and the last h (B, P) and c (B, H) of each sequence. Hochreiter and Schmidhuber 1997; the forget
+    gate: Gers et al. 2000; the projection: Sak et al. 2014."""
     outs, _, _, h, c = _lstm_steps(x, weight, project, h, c, sizes, reverse)
     return concatenate(0, *outs), h, c
 
@@ -157,7 +157,7 @@ def lstm(
 def _lstm_steps(
     x: Array, weight: Array, project: Array, h: Array, c: Array, sizes: Sizes, reverse: bool
 ) -> tuple[list[Array], list[tuple[Array, ...]], list[Array], Array, Array]:
-    """For each step: h, the gates (i, f, g, o, previous c, tanh c) and the previous h. The last h and c."""
+    """Each step's h, gates (i, f, g, o, previous c, tanh c) and previous h, and each sequence's last h and c."""
     rows, turned, width = split(x, sizes, 0), transpose(weight, 0, 1), c.shape[1]
     outs, before = list(rows), list(rows)
     gates: list[tuple[Array, ...]] = [()] * len(sizes)

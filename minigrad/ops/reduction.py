@@ -17,7 +17,7 @@ Axes = int | tuple[int, ...] | None
 
 
 def keepdim_shape(shape: tuple[int, ...], dim: Axes) -> tuple[int, ...]:
-    """The shape of a reduction's result with the reduced axes kept as length 1."""
+    """The shape of a reduction's result with the reduced axes kept with length 1."""
     axes = range(len(shape)) if dim is None else [d % len(shape) for d in ((dim,) if isinstance(dim, int) else dim)]
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
@@ -28,13 +28,13 @@ def spread(g: Array, shape: tuple[int, ...], dim: Axes) -> Array:
 
 
 def restored(value: Array, shape: tuple[int, ...], dim: Axes) -> Array:
-    """A reduction's result with the reduced axes restored as length 1."""
+    """A reduction's result with the reduced axes restored with length 1."""
     return reshape(value, keepdim_shape(shape, dim)) if shape else value
 
 
 @op("dx = g repeated along dim", x=lambda g, shape, dim: spread(g, shape, dim))
 def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
-    """Σ x over the axes ``dim`` (None: all)"""
+    """Σ x over the axes ``dim``, or over all axes if None"""
     if x.dtype.kind in "biu":
         return in_order(x.sum(axis=dim, keepdims=keepdim, dtype=np.int64))
     if x.dtype.itemsize == 2:  # float16's 11 bits, or bfloat16's 8, are too few for sums
@@ -43,7 +43,7 @@ def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
 
 
 def _total(x: Array, dim: Axes, keepdim: bool) -> Array:
-    """Σ x. Sums over leading axes in memory are column sums of a matrix, in blocks, like NumPy's pairwise sums."""
+    """Σ x. Leading axes in memory are reduced by column sums of a matrix, in blocks, like NumPy's pairwise sums."""
     if dim is None or x.size < 4096 or x.dtype.kind != "f" or type(x) is not np.ndarray:
         return in_order(x.sum(axis=dim, keepdims=keepdim))
     axes = [d % x.ndim for d in ((dim,) if isinstance(dim, int) else dim)]
@@ -63,7 +63,7 @@ def _total(x: Array, dim: Axes, keepdim: bool) -> Array:
 def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
     """The sum of x over the axes along which ``shape`` was broadcast to the shape of x. Accepts Tensors."""
     extra = len(x.shape) - len(shape)
-    if extra < 0:  # a value with more axes than its target, of which the first have length 1
+    if extra < 0:  # x has more axes than ``shape``, and the first ones have length 1
         return reshape(sum_to(x, shape[-extra:]), shape)
     axes = tuple(range(extra)) + tuple(extra + i for i, n in enumerate(shape) if n == 1 and x.shape[extra + i] != 1)
     summed = sum(x, axes, False) if axes else x
@@ -153,7 +153,7 @@ def std(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
     promote="float",
 )
 def norm(x: Array, p: float, dim: Axes = None, keepdim: bool = False) -> Array:
-    """(Σ |x|ᵖ)^(1/p) of real x, for a finite nonzero p"""
+    """(Σ |x|ᵖ)^(1/p) for real x and finite nonzero p"""
     if p == 2:
         return xp(x).sqrt(sum(x * x, dim, keepdim))
     with np.errstate(divide="ignore"):
@@ -185,8 +185,8 @@ def amin(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
 
 def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
     """The gradient for each element that equals the result, divided by the number of such elements. If an element is
-    NaN, so is the result. As in PyTorch, the NaNs then share the gradient if there are no axes (``max``). Along axes,
-    even along all of them (``amax``), all gradients are NaN."""
+    NaN, so is the result. As in PyTorch, the NaNs then share the gradient if no axes are specified (``max``). If axes
+    are specified, even all of them (``amax``), all gradients are NaN."""
     if not shape:
         return g
     best = restored(out, shape, dim)
@@ -197,13 +197,13 @@ def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axe
 
 @op
 def any(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
-    """Whether at least one element is not 0"""
+    """Whether at least one element is nonzero"""
     return _truth(x, x.any(axis=dim, keepdims=keepdim))
 
 
 @op
 def all(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
-    """Whether no element is 0"""
+    """Whether all elements are nonzero"""
     return _truth(x, x.all(axis=dim, keepdims=keepdim))
 
 
@@ -214,18 +214,18 @@ def _truth(x: Array, out: Array) -> Array:
 
 @op
 def argmax(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
-    """The index of the largest element, the first among equals"""
+    """The index of the largest element, the first one in a tie"""
     return _index_of(first_of(x, "argmax", dim), x.shape, dim, keepdim)
 
 
 @op
 def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
-    """The index of the smallest element, the first among equals"""
+    """The index of the smallest element, the first one in a tie"""
     return _index_of(first_of(x, "argmin", dim), x.shape, dim, keepdim)
 
 
 def first_of(x: Array, name: str, dim: int | None) -> Any:
-    """NumPy's "argmax" or "argmin": the first among equals, and NaN before numbers. (CuPy returns any NaN.)"""
+    """NumPy's "argmax" or "argmin": the first index in a tie, or the first NaN's. (CuPy may return any NaN's index.)"""
     index = getattr(x, name)(axis=dim)
     if isinstance(x, np.ndarray) or kind_of(x) != "f":
         return index

@@ -1,4 +1,4 @@
-"""Maxima, minima and products of the elements that are scattered to the same place."""
+"""Maxima, minima and products of the elements that are scattered to the same position."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .op import bare, op
 
 
 def _in_turn(join: Any, x: Array, dim: int, index: Array, src: Array) -> Array:
-    """A copy of x into which each slice of ``src`` along the axis is combined in turn."""
+    """A copy of x, combined in turn with each slice of ``src`` along the axis."""
     out, lead = _copy(x), (slice(None),) * dim
     for n in range(index.shape[dim]):
         part = (*lead, slice(n, n + 1))
@@ -52,7 +52,7 @@ def scatter_prod(x: Array, dim: int, index: Array, src: Array) -> Array:
 
 
 def _others(x: Array, dim: int, index: Array, src: Array) -> tuple[Array, Array]:
-    """For each element of x and ``src``, the product of the others at its place (correct even if some are 0)."""
+    """For each element of x and ``src``, the product of the others at its position (correct even if some are 0)."""
     index = bare(index)
     slices = [(*(slice(None),) * dim, slice(n, n + 1)) for n in range(index.shape[dim])]
     before, _ = _running(x, dim, index, src, slices)
@@ -62,7 +62,7 @@ def _others(x: Array, dim: int, index: Array, src: Array) -> tuple[Array, Array]
 
 
 def _running(total: Array, dim: int, index: Array, src: Array, slices: Any) -> tuple[list[Array], Array]:
-    """The running products at each ``src`` slice's places, before it is multiplied in, and the final products."""
+    """For each slice of ``src``, the products at its positions before it is multiplied in. Also the final products."""
     products = []
     for part in slices:
         products.append(gather(total, dim, index[part]))

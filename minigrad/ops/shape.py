@@ -13,7 +13,7 @@ Shape = tuple[int, ...]
 
 @op("dx = g in the shape of x", x=lambda g, shape: reshape(g, shape), view=True)
 def reshape(x: Array, size: Shape) -> Array:
-    """The same elements in another shape; one -1 is inferred"""
+    """The same elements in another shape; a length of -1 is inferred"""
     return x.reshape(size)
 
 
@@ -23,25 +23,25 @@ def reshape(x: Array, size: Shape) -> Array:
     view=True,
 )
 def permute(x: Array, dims: Shape) -> Array:
-    """The axes in another order"""
+    """x with its axes in another order"""
     return x.transpose(dims)
 
 
 @op("dx = gᵀ", x=lambda g, dim0, dim1: transpose(g, dim0, dim1), view=True)
 def transpose(x: Array, dim0: int, dim1: int) -> Array:
-    """Two axes exchanged"""
+    """x with two axes swapped"""
     return x.swapaxes(dim0, dim1)
 
 
 @op("dx = g without the new axis", x=lambda g, shape: reshape(g, shape), view=True)
 def unsqueeze(x: Array, dim: int) -> Array:
-    """A new axis of length 1 at ``dim``"""
+    """x with a new axis of length 1 at ``dim``"""
     return xp(x).expand_dims(x, dim)
 
 
 @op("dx = g in the shape of x", x=lambda g, shape: reshape(g, shape), view=True)
 def squeeze(x: Array, dim: int | Shape | None = None) -> Array:
-    """x without its axes of length 1 (only the ones in ``dim``; longer axes stay)"""
+    """x without its axes of length 1 (if ``dim`` is specified, only the ones in it)"""
     axes = range(x.ndim) if dim is None else [d % max(x.ndim, 1) for d in ((dim,) if isinstance(dim, int) else dim)]
     return x.reshape(tuple(n for i, n in enumerate(x.shape) if n != 1 or i not in axes))
 
@@ -61,7 +61,7 @@ def broadcast_to(x: Array, size: Shape) -> Array:
     view=True,
 )
 def diagonal(x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """The elements (i, i + offset) of two axes, as a last axis"""
+    """The elements (i, i + offset) of two axes, as a new last axis"""
     out = xp(x).diagonal(x, offset, dim1, dim2)
     if type(out) is np.ndarray:
         out.flags.writeable = x.flags.writeable  # NumPy returns a read-only view as a precaution
@@ -81,7 +81,7 @@ def diagonal_scatter(x: Array, size: Shape, offset: int, dim1: int, dim2: int) -
 
 @op("dx = g flipped along dims", x=lambda g, dims: flip(g, dims))
 def flip(x: Array, dims: Shape) -> Array:
-    """The order of elements reversed along ``dims``"""
+    """x with the order of elements reversed along ``dims``"""
     return xp(x).flip(x, dims).copy()
 
 
@@ -90,17 +90,17 @@ def flip(x: Array, dims: Shape) -> Array:
     x=lambda g, shifts, dims: roll(g, tuple(-s for s in shifts) if isinstance(shifts, tuple) else -shifts, dims),
 )
 def roll(x: Array, shifts: int | Shape, dims: int | Shape | None = None) -> Array:
-    """Elements shifted along ``dims``; elements shifted past the end reappear at the start"""
+    """x with elements shifted along ``dims``; elements shifted past the end reappear at the start"""
     return in_order(xp(x).roll(x, shifts, dims))
 
 
 @op("dx = the lower triangle of g", x=lambda g, diagonal: tril(g, diagonal))
 def tril(x: Array, diagonal: int = 0) -> Array:
-    """The lower triangle of the last two axes, zeros above it"""
+    """The lower triangle of the last two axes, with zeros above it"""
     return in_order(xp(x).tril(x, diagonal))
 
 
 @op("dx = the upper triangle of g", x=lambda g, diagonal: triu(g, diagonal))
 def triu(x: Array, diagonal: int = 0) -> Array:
-    """The upper triangle of the last two axes, zeros below it"""
+    """The upper triangle of the last two axes, with zeros below it"""
     return in_order(xp(x).triu(x, diagonal))

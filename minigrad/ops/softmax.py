@@ -15,7 +15,7 @@ from .reduction import Axes, amax, restored, sum as sum_over
 
 @op("dx = y (d − Σ d y), d = g − Σ g y", x=lambda g, out, dim: out * _centred(g, out, dim), promote="float")
 def softmax(x: Array, dim: int) -> Array:
-    """eˣ / Σ eˣ along an axis, with the largest subtracted first; an axis that is all -inf becomes zeros"""
+    """eˣ / Σ eˣ along an axis, with the maximum subtracted first; an axis that is all -inf becomes zeros"""
     top = _largest(x, dim)
     powers = exp(x - where(top == float("-inf"), 0.0, top))
     total = sum_over(powers, dim, True)
@@ -56,7 +56,7 @@ def _log_grad(g: Array, y: Array, total: Array) -> Array:
     holomorphic=True,
 )
 def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
-    """ln Σ eˣ, with the largest subtracted first"""
+    """ln Σ eˣ, with the maximum subtracted first"""
     m = xp(x)
     top = x.real.max(axis=dim, keepdims=True) if x.size else x.real.sum(axis=dim, keepdims=True)  # 0 if empty
     top = m.where(m.isfinite(top), top, m.zeros_like(top))

@@ -15,7 +15,7 @@ from .optimizer import ZEROS, Optimizer, Params, Rate, Values, advance, argument
 def plain_step(
     param: Array, grad: Array, exp_avg: Array, exp_avg_sq: Array, largest: Array | None, step: int, options: Values
 ) -> None:
-    """Adam's step number ``step`` (from 1), in place. The "adam" kernels compute the same step.
+    """Perform step number ``step`` (from 1) of Adam in place. The "adam" kernels compute the same step.
 
     m ← β₁ m + (1 - β₁) g,  v ← β₂ v + (1 - β₂) g²,  θ ← θ - lr m̂ / (√v̂ + ε),  m̂ = m/(1 - β₁ᵗ),  v̂ = v/(1 - β₂ᵗ)"""
     g, (beta1, beta2) = -grad if options.maximize else grad, options.betas
@@ -31,10 +31,10 @@ def plain_step(
 
 
 def numbers(steps: Sequence[int], options: Values) -> tuple[Any, ...]:
-    """The "adam" kernels' arguments for ``plain_step`` on many parameters at these step numbers (0: no step).
+    """The arguments with which the "adam" kernels apply ``plain_step`` to many parameters. Step number 0 means no step.
 
     With x = sign · g + decay · θ:  m ← m + rest₁ (x - m),  v ← β₂ v + rest₂ x²,  θ ← shrink · θ - rate · m / (√v + ε'),
-    where m̂ / (√v̂ + ε) = √(1 - β₂ᵗ) / (1 - β₁ᵗ) · m / (√v + ε'). Returns (ε', rate) per parameter, and shared numbers.
+    where m̂ / (√v̂ + ε) = √(1 - β₂ᵗ) / (1 - β₁ᵗ) · m / (√v + ε'). Returns (ε', rate) per parameter and shared numbers.
     """
     lr, (beta1, beta2), weight_decay = options.lr, options.betas, options.weight_decay
     rates = {0: (0.0, 0.0)}
@@ -55,7 +55,7 @@ def update_means(exp_avg: Array, exp_avg_sq: Array, g: Array, betas: tuple[float
 
 
 class Adam(Optimizer):
-    """Steps along the mean gradient divided by the root of the mean square; see ``plain_step``.
+    """Steps along the gradient's running mean, divided by the root of its running mean square; see ``plain_step``.
 
     ``amsgrad``: use the root of the largest mean square so far.
 
@@ -115,7 +115,7 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with ``decoupled_weight_decay``; see Adam.
+    """Adam with decoupled weight decay (see ``Optimizer``).
 
     >>> mg.optim.AdamW(nn.Linear(2, 1).parameters(), lr=1e-3, weight_decay=0.1).defaults["weight_decay"]
     0.1

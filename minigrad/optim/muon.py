@@ -1,4 +1,4 @@
-"""Muon (Jordan et al. 2024): orthogonalised momentum for a network's hidden matrices."""
+"""Muon (Jordan et al. 2024): orthogonalised momentum for a network's hidden weight matrices."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ORIGINAL, MATCHED = "original", "match_rms_adamw"
 
 
 def orthogonal(matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 1e-7, steps: int = 5) -> Array:
-    """Approximately U Vᵀ for a matrix U S Vᵀ. The Newton-Schulz iteration X ← a X + (b XXᵀ + c (XXᵀ)²) X, which only
-    needs products, moves the singular values close to 1 (0.7 to 1.2 after 5 steps or more)."""
+    """Approximately U Vᵀ for a matrix U S Vᵀ. The Newton-Schulz iteration X ← a X + (b XXᵀ + c (XXᵀ)²) X, which needs
+    only matrix products, moves the singular values close to 1 (0.7 to 1.2 after 5 or more steps)."""
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.T if tall else matrix  # XXᵀ is now the smaller of the two products
@@ -55,7 +55,7 @@ def muon_step(param: Array, grad: Array, mean: Array, options: Values) -> None:
 
 
 def check_options(lr: Rate, weight_decay: float, momentum: float, ns_steps: int, adjust_lr_fn: str | None) -> None:
-    """Reject options outside their ranges, in PyTorch's words."""
+    """Reject options outside their ranges with PyTorch's error messages."""
     for name, value in (("Learning rate", lr), ("momentum", momentum), ("weight decay", weight_decay)):
         if not float(value) >= 0:
             raise ValueError(f"{name} should be >= 0 but is: {value}")
@@ -68,16 +68,16 @@ def check_options(lr: Rate, weight_decay: float, momentum: float, ns_steps: int,
 class Muon(Optimizer):
     """θ ← θ - lr' · O, where O is the orthogonal matrix closest to the momentum; see ``orthogonal``, ``rate_of``.
 
-    Use it for matrices between hidden layers. Embeddings, the last layer and all vectors need another optimiser;
+    Use Muon for matrices between hidden layers. Embeddings, the last layer and all vectors need another optimiser;
     ``MuonWithAdamW`` combines both. PyTorch, unlike minigrad, rounds the iteration to bfloat16.
 
     Args:
         params: matrices. lr: the rate before ``rate_of`` adjusts it. weight_decay: see AdamW.
-        momentum, nesterov: m ← m + (1 - momentum)(g - m); O is closest to m (``nesterov``: g + momentum (m - g)).
+        momentum, nesterov: m ← m + (1 - momentum)(g - m); O is closest to m (if ``nesterov``: to g + momentum (m - g)).
         ns_coefficients, eps, ns_steps: parameters of the iteration.
         adjust_lr_fn: "original" (or None) or "match_rms_adamw".
 
-    Raises ValueError for an option outside its range or a non-matrix; RuntimeError for a complex parameter."""
+    Raises ValueError for an option outside its range or a non-matrix, and RuntimeError for a complex parameter."""
 
     _refusal = "Muon only supports 2D parameters whereas we found a parameter with size: {size}"
 
@@ -140,7 +140,7 @@ class MuonWithAdamW(Muon, AdamW):
     Muon's rate is adjusted to match the size of AdamW's updates ("match_rms_adamw"). Both use ``lr`` and
     ``weight_decay``. AdamW also uses ``betas`` and ``eps``; Muon also uses ``momentum`` and ``ns_steps``."""
 
-    _refusal = "Muon supports only matrices, but a parameter has the shape {shape}"
+    _refusal = "Muon supports only matrices, but a parameter has shape {shape}"
 
     def __init__(
         self,

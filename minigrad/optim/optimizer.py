@@ -96,9 +96,9 @@ def _with_hooks(step: Step) -> Step:
 class Optimizer:
     """The base class of optimisers.
 
-    A subclass lists the state of each parameter in ``_state``, and defines the rule, ``_update(param, grad, options,
-    state)``, which changes arrays in place. Its ``__init__`` passes ``checked(locals())`` to the base. Alternatively,
-    it defines all of ``step(closure)``.
+    A subclass lists the state of each parameter in ``_state``, and defines the update rule, ``_update(param, grad,
+    options, state)``, which changes arrays in place. Its ``__init__`` passes ``checked(locals())`` to the base class.
+    Alternatively, it overrides ``step(closure)``.
 
     Options shared by all optimisers and omitted from their docstrings:
         lr: the learning rate, a number or a one-element tensor.
@@ -115,14 +115,14 @@ class Optimizer:
 
     Attributes:
         param_groups: a dict for each group; ``group["lr"]`` can be changed at any time.
-        state: a dict for each parameter that an update has changed. defaults: the argument.
+        state: a dict for each parameter that has been updated. defaults: the default options.
 
     Raises TypeError if parameters are not tensors; ValueError if an option is missing or outside its range, or if
-    parameters are absent, in two groups, not leaves, or only partly named; NotImplementedError for
+    parameters are absent, in two groups, not leaves, or only partly named; and NotImplementedError for
     ``differentiable=True``, as steps are not recorded."""
 
-    # The initial state. A number makes a 0-D tensor. ZEROS makes zeros in the parameter's shape, as does an option's
-    # name if that option is set.
+    # The initial state. A number becomes a 0-D tensor. ZEROS becomes zeros in the parameter's shape, as does the name
+    # of an option that is set.
     _state: ClassVar[Mapping[str, float | str]] = {}
     _kernel: ClassVar[str] = ""  # updates many parameters at once, if the backend has it
     _opt_called = False
@@ -337,7 +337,7 @@ class Optimizer:
         return [name for name, start in self._state.items() if start not in without]
 
     def state_dict(self) -> dict[str, Any]:
-        """PyTorch's layout: {"state": {number: {...}}, "param_groups": [{..., "params": [numbers]}]}."""
+        """The state in PyTorch's layout: {"state": {index: {...}}, "param_groups": [{..., "params": [indices]}]}."""
         for hook in self._hooks["state_pre"].values():
             hook(self)
         numbers, groups = self._numbered()
@@ -345,7 +345,7 @@ class Optimizer:
         return self._passed("state_post", {"state": state, "param_groups": groups})
 
     def _numbered(self) -> tuple[dict[int, int], list[Group]]:
-        """The parameter numbers by id, and the groups with numbers instead of parameters."""
+        """The parameters' indices by id, and the groups with indices instead of parameters."""
         numbers: dict[int, int] = {}
         for group in self.param_groups:
             for p in group["params"]:
@@ -356,7 +356,7 @@ class Optimizer:
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Load options and state, even from PyTorch. Tensors are copied to the parameters' dtypes and devices. Raises
-        ValueError, and changes nothing, if the number of groups, or of parameters in a group, differs."""
+        ValueError, without changing anything, if the number of groups or of parameters in a group differs."""
         loaded = self._passed("load_pre", dict(state_dict))
         groups = copy.deepcopy(list(loaded["param_groups"]))
         present, saved = ([len(group["params"]) for group in each] for each in (self.param_groups, groups))
@@ -401,11 +401,11 @@ class Optimizer:
         return register(self._hooks["state_pre"], hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` on each new state dict; it may return another."""
+        """Call ``hook(optimizer, state_dict)`` on each new state dict; it may return a replacement."""
         return register(self._hooks["state_post"], hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` before a state dict is loaded; it may return another."""
+        """Call ``hook(optimizer, state_dict)`` before a state dict is loaded; it may return a new one."""
         return register(self._hooks["load_pre"], hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
@@ -479,7 +479,7 @@ def arguments(local: dict[str, Any], first: str = "") -> dict[str, Any]:
 
 
 def checked(local: dict[str, Any], first: str = "") -> dict[str, Any]:
-    """``arguments``, checked. Raises ValueError if a shared option is outside its range."""
+    """Return ``arguments`` after checking them. Raises ValueError if a shared option is outside its range."""
     options = arguments(local, first)
     lr = options["lr"]
     if isinstance(lr, Tensor) and lr.numel() != 1:
@@ -498,6 +498,6 @@ def checked(local: dict[str, Any], first: str = "") -> dict[str, Any]:
 
 
 def check(fits: Any, label: str, value: Any) -> None:
-    """Reject an invalid option, in PyTorch's words."""
+    """Reject an invalid option with PyTorch's error message."""
     if not fits:
         raise ValueError(f"Invalid {label}: {value}")

@@ -1,4 +1,4 @@
-"""Averages of model weights over training: the plain mean (SWA, Izmailov et al. 2018), and EMA."""
+"""Averages of model weights over training: the mean (SWA, Izmailov et al. 2018) or exponential moving average (EMA)."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ Averages = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """decay · mean + (1 - decay) · new. Raises ValueError for a decay outside [0, 1]."""
+    """A function for decay · mean + (1 - decay) · new. Raises ValueError if ``decay`` is outside [0, 1]."""
     if not 0 <= decay <= 1:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
     return no_grad()(lambda mean, new, count: decay * mean + (1 - decay) * new)
 
 
 def get_swa_avg_fn() -> Average:
-    """The mean of all values so far: mean + (new - mean) / (count + 1)."""
+    """A function for the mean of all values so far: mean + (new - mean) / (count + 1)."""
     return no_grad()(lambda mean, new, count: mean + (new - mean) / (count + 1))
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
-    """``get_ema_avg_fn`` for lists of tensors, in place."""
+    """Like ``get_ema_avg_fn``, but the function updates lists of tensors in place."""
     get_ema_avg_fn(decay)  # checks the decay
     return lambda averaged, current, num_averaged: move_means(averaged, current, 1 - decay)
 
 
 def get_swa_multi_avg_fn() -> Averages:
-    """``get_swa_avg_fn`` for lists of tensors, in place."""
+    """Like ``get_swa_avg_fn``, but the function updates lists of tensors in place."""
     return lambda averaged, current, num_averaged: move_means(averaged, current, 1 / (float(num_averaged) + 1))
 
 
 @no_grad()
 def move_means(means: Sequence[Tensor], new: Sequence[Tensor], weight: float) -> None:
-    """mean ← mean + weight · (new - mean), in place, for floating-point tensors; others are copied. This is a gradient
-    descent step on ½ |mean - new|², so SGD's kernel updates many tensors at once."""
+    """mean ← mean + weight · (new - mean), in place, for floating-point tensors; other tensors are copied. This is a
+    gradient descent step on ½ |mean - new|², so SGD's kernel can update many tensors at once."""
     changed = [False] * len(means)
     if weight < 0.5 and (kernel := together("sgd", means)):
         many = kernel.Many([(m.array, n.array) for m, n in zip(means, new, strict=True)])
@@ -80,7 +80,7 @@ class AveragedModel(Module):
     Args:
         model: the model to copy. device: the device for the copy; None means the model's device.
         avg_fn: computes the next mean from (mean, new, count so far); None means the plain mean.
-        multi_avg_fn: updates lists of tensors in place; AssertionError if ``avg_fn`` is also given.
+        multi_avg_fn: updates lists of tensors in place; raises AssertionError if ``avg_fn`` is also passed.
         use_buffers: average the buffers as well instead of copying them."""
 
     n_averaged: Tensor

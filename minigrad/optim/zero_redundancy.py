@@ -1,4 +1,4 @@
-"""ZeroRedundancyOptimizer: each rank stores the optimiser state only for its share of parameters.
+"""ZeroRedundancyOptimizer: each rank stores the optimiser state only for its share of the parameters.
 
 Rajbhandari et al. 2020, "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", stage 1. All ranks have
 all gradients (from DistributedDataParallel); each rank updates its share and sends the new weights to the others.
@@ -23,12 +23,12 @@ class ZeroRedundancyOptimizer(Optimizer):
     Args:
         params: see ``Optimizer``; must be the same on all ranks.
         optimizer_class, defaults: the class and options of the optimiser for each share.
-        process_group: the ranks; None for all.
+        process_group: the group of ranks; None means all ranks.
         parameters_as_bucket_view: ignored, as weights are sent directly. overlap_with_ddp: must be False.
 
     The attribute ``optim`` is the inner optimiser, which sees only the gradients of this rank's share. Raises
     ValueError if ``init_process_group`` was not called; TypeError if ``optimizer_class`` is not an optimiser;
-    NotImplementedError for ``overlap_with_ddp=True``."""
+    and NotImplementedError for ``overlap_with_ddp=True``."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def state_dict(self) -> dict[str, Any]:
         """The whole state, in the format of ``optimizer_class``. Raises RuntimeError if ``consolidate_state_dict`` was
-        not called on all ranks beforehand, or was called with another rank."""
+        not called on all ranks beforehand, or if it was called for another rank."""
         if self._whole is None:
             rank = self.process_group.number
             raise RuntimeError(
@@ -116,7 +116,7 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def load_state_dict(self, state_dict: Any) -> None:
         """Load a whole state, saved on any number of ranks or by ``optimizer_class``. Each rank keeps its share. Raises
-        ValueError like ``Optimizer``, and changes nothing."""
+        ValueError, without changing anything, in the same cases as ``Optimizer``."""
         loaded, own = self._passed("load_pre", dict(state_dict)), self.process_group.number
         pairs = zip(loaded["param_groups"], self.param_groups, strict=False)  # the inner optimiser compares them
         owners = {n: self._owners[p] for g, mine in pairs for n, p in zip(g["params"], mine["params"], strict=False)}

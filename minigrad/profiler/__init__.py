@@ -1,4 +1,4 @@
-"""The profiler: while it is on, ``profile`` records every op, module and step under PyTorch's names."""
+"""The profiler. While it is running, ``profile`` records every op, module and step under PyTorch's names."""
 
 from .profiler import (
     DeviceType,
@@ -16,5 +16,5 @@ __all__ += ["schedule", "supported_activities", "tensorboard_trace_handler"]
 
 
 def kineto_available() -> bool:
-    """Always False, as PyTorch's Kineto library is not used."""
+    """Always False, as minigrad does not use PyTorch's Kineto library."""
     return False

@@ -1,6 +1,6 @@
-"""Sums of a profile's events: by name, in PyTorch's ``EventList`` and ``FunctionEventAvg``, or by module. By module,
-each nanosecond counts in one row, as forward or backward (or neither, for the optimiser and data loading). Events are
-exported as stacks, or as a trace in Chromium's format with PyTorch's names."""
+"""Sums a profile's events by name (with PyTorch's ``EventList`` and ``FunctionEventAvg``) or by module. By module, each
+nanosecond counts once, as forward or backward (or neither, for the optimiser and data loading). Events are exported as
+stacks, or as a trace in Chromium's format with PyTorch's names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STACK_METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_ti
 
 
 def write_chrome_trace(path: str | PathLike[str], recorder: Recorder, metadata: dict[str, Any] | None = None) -> None:
-    """Write a Chrome trace like ``profile.export_chrome_trace``, with additional metadata."""
+    """Write a Chrome trace with additional metadata; see ``profile.export_chrome_trace``."""
     content = {
         "schemaVersion": 1,
         "displayTimeUnit": "ms",
@@ -92,15 +92,15 @@ class FunctionEventAvg:
 
     key: str  # their name
     count: int = 0
-    cpu_time_total: float = 0.0  # an event nested in another of the same name is not counted again
+    cpu_time_total: float = 0.0  # an event nested in another with the same name is not counted again
     self_cpu_time_total: float = 0.0
     cpu_memory_usage: int = 0
     self_cpu_memory_usage: int = 0
     bytes: int = 0
     flops: int = 0
-    input_shapes: Any = ""  # those of the first event, if recorded
-    stack: list[str] = field(default_factory=list)  # that of the first event
-    phase: str = ""  # that of the first event: "forward", "backward" or "other"
+    input_shapes: Any = ""  # the shapes of the first event, if recorded
+    stack: list[str] = field(default_factory=list)  # the stack of the first event
+    phase: str = ""  # the phase of the first event: "forward", "backward" or "other"
 
     def add(self, event: Event) -> None:
         if not self.count:
@@ -117,7 +117,7 @@ class FunctionEventAvg:
 
     @property
     def cpu_time(self) -> float:
-        """The mean time of an event, in µs."""
+        """The mean time per event, in µs."""
         return self.cpu_time_total / self.count if self.count else 0.0
 
     def __getattr__(self, name: str) -> Any:
@@ -135,14 +135,14 @@ class FunctionEventAvg:
 
 
 def attribute(name: str) -> str:
-    """This class's name for a PyTorch attribute. Device times are CPU times, as the CPU waits for the device."""
+    """Translate a PyTorch attribute. Device times are CPU times here, as the CPU waits for the device."""
     device = next((device for device in _DEVICES if device in name), "")
     return name.replace(f"self_{device}", "self_cpu_").replace(device, "cpu_") if device else name
 
 
 class EventList(list[Any]):
     """A recorder's events (``profile.events()``) or their averages (``profile.key_averages()``). ``columns`` lists the
-    table's optional columns: "memory", "shapes", "stack", "flops"."""
+    optional columns of the table: "memory", "shapes", "stack", "flops"."""
 
     def __init__(self, events: Iterable[Any] = (), columns: Iterable[str] = (), recorder: Any = None) -> None:
         super().__init__(events)
@@ -161,8 +161,8 @@ class EventList(list[Any]):
     def key_averages(
         self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Sum events by name, or by class for modules. Events can also be grouped by argument shapes, or by the
-        innermost ``group_by_stack_n`` stack lines. minigrad's ops have no overloads."""
+        """Sum events by name, and modules by class. Events can also be grouped by argument shapes, or by the innermost
+        ``group_by_stack_n`` stack lines. minigrad's ops have no overloads to group by."""
         groups: dict[Any, FunctionEventAvg] = {}
         for event in self:
             shapes = str(event.input_shapes) if group_by_input_shapes else ""
@@ -176,7 +176,7 @@ class EventList(list[Any]):
         return EventList(groups.values(), columns, self.recorder)
 
     def total_average(self) -> FunctionEventAvg:
-        """The sum of all events. Its ``self_cpu_time_total`` is the total time of the profile's events in µs."""
+        """The sum of all events. Its ``self_cpu_time_total`` is the total time of the events in µs."""
         total = FunctionEventAvg("Total")
         for event in self:
             total.add_own(event)
@@ -198,10 +198,10 @@ class EventList(list[Any]):
         """The events as a text table, with ``header`` above it. Raises ValueError for an unknown argument.
 
         Args:
-            sort_by: one of ``SORT_KEYS``, largest first. None keeps the order.
-            row_limit: the maximum number of rows; -1 for all. max_..._column_width: truncate longer text unless None.
+            sort_by: the column to sort by in descending order, one of ``SORT_KEYS``. None keeps the order.
+            row_limit: the maximum number of rows; -1 for all. max_..._column_width: truncate longer text, unless None.
             top_level_events_only: show only events that are not nested in another event.
-            time_unit: "s", "ms" or "us"; None chooses by magnitude.
+            time_unit: "s", "ms" or "us". If None, it depends on the magnitude.
         """
         rows = [e for e in self if not (top_level_events_only and getattr(e, "cpu_parent", None))]
         columns = self._columns(time_unit, max_name_column_width, max_shapes_column_width, max_src_column_width)
@@ -249,15 +249,15 @@ class EventList(list[Any]):
 
 @dataclass
 class Row:
-    """The row of a module. Times are in µs; "self" times exclude its submodules."""
+    """A module's row. Times are in µs; "self" times exclude submodules."""
 
-    key: str  # its path, or a name in brackets for events outside modules
+    key: str  # the module's path, or a name in brackets for events outside modules
     calls: int = 0  # in the forward pass
     forward: float = 0.0
     self_forward: float = 0.0
     backward: float = 0.0
     self_backward: float = 0.0
-    total: float = 0.0  # includes events outside forward and backward
+    total: float = 0.0  # including events outside forward and backward
     self_total: float = 0.0
     bytes: int = 0  # of results, and of gradients in the backward pass
     memory: int = 0  # growth of memory use in the forward pass, if recorded
@@ -273,7 +273,7 @@ class Row:
 
 
 class Breakdown(list[Row]):
-    """The rows of ``profile.by_module()``. The profile ran for ``profiled`` µs. ``memory`` adds a column."""
+    """The rows of ``profile.by_module()``. The profile ran for ``profiled`` µs. ``memory`` adds a column for memory."""
 
     def __init__(self, rows: Iterable[Row], profiled: float, memory: bool) -> None:
         super().__init__(rows)
@@ -290,8 +290,8 @@ class Breakdown(list[Row]):
     def table(
         self, sort_by: str | None = None, row_limit: int = -1, header: str | None = None, time_unit: str | None = None
     ) -> str:
-        """The rows as a text table; see ``EventList.table``. ``sort_by`` is a column of ``Row``, largest first. None
-        keeps modules in tree order."""
+        """The rows as a text table; see ``EventList.table``. ``sort_by`` is an attribute of ``Row``, sorted in
+        descending order. None keeps modules in tree order."""
         whole, on = (format_time(us, time_unit) for us in (self.self_cpu_time_total, self.profiled))
         foot = f"Time of all events: {whole} of the {on} that the profile was on"
         return format_rows(self._columns(time_unit), self, sort_by, _ROW_KEYS, row_limit, foot, header)
@@ -315,7 +315,7 @@ class Breakdown(list[Row]):
 
 
 def by_module(events: Iterable[Event], depth: int | None) -> list[Row]:
-    """Rows of called modules, parents first, and of other kinds of events. For ``depth`` see ``profile.by_module``."""
+    """Rows of called modules, parents first, and of events outside modules. See ``profile.by_module`` for details."""
     rows: dict[str, Row] = {}
     with_events: set[str] = set()
     for event in events:

@@ -1,5 +1,5 @@
-"""Estimates of an op's multiplications and additions, as in PyTorch, for the ops that take up most of a model's time.
-Ops that only pass over memory are left out."""
+"""Estimates an op's multiplications and additions, as in PyTorch, for the ops that take most of a model's time.
+Memory-bound ops count as 0."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-# The multiply-adds of matrix products, computed from the shapes of the (first) result and the arguments.
+# Functions from the shapes of the (first) result and the arguments of a matrix product to its multiply-adds.
 _PRODUCTS: dict[str, Callable[..., int]] = {
     # each element of the result is a sum over the last axis of x
     "matmul": lambda out, x, *_: prod(out) * x[-1],
     "linear": lambda out, x, *_: prod(out) * x[-1],
     "outer": lambda out, *_: prod(out),
-    # a sum over its channel's weights
+    # each element of the result is a sum over the weights of its channel
     "convolve": lambda out, x, weight, *_: prod(out) * prod(weight[1:]),
-    # each element of y times its channel's weights
+    # each element of y is multiplied by the weights of its channel
     "convolve_back": lambda out, y, weight, *_: prod(y) * prod(weight[1:]),
-    # the product with the rows of weight, (V, D), that yields the logits
+    # the product with weight, (V, D), that computes the logits
     "linear_cross_entropy": lambda out, x, weight, *_: prod(x) * weight[0],
     # both products, without the softmax between them
     "scaled_dot_product_attention": lambda out, q, k, v, *_: prod(q[:-1]) * k[-2] * (q[-1] + v[-1]),
-    # each of the N rows of x times the weights of the state and of its projection, if any
+    # each of the N rows of x is multiplied by the weights of the state and of its projection, if any
     "rnn": lambda out, x, weight, *_: x[0] * prod(weight),
     "gru": lambda out, x, weight, *_: x[0] * prod(weight),
     "lstm": lambda out, x, weight, project, *_: x[0] * (prod(weight) + (prod(project) if project else 0)),
@@ -32,7 +32,7 @@ _ELEMENTS = ("add", "mul")  # one operation for each element of the result
 
 def multiply_adds(name: str, out: Any, args: tuple[Any, ...]) -> int | None:
     """The multiply-adds of a matrix product, computed from its result and arguments; None for other ops."""
-    if name == "einsum_pair":  # axes of only one operand are summed before the product
+    if name == "einsum_pair":  # axes that only one operand has are summed before the product
         a, b, letters = args[2]
         lengths = dict([*zip(a, _shape(args[0]), strict=True), *zip(b, _shape(args[1]), strict=True)])
         return prod(n for letter, n in lengths.items() if letter in letters or (letter in a and letter in b))
@@ -42,7 +42,7 @@ def multiply_adds(name: str, out: Any, args: tuple[Any, ...]) -> int | None:
 
 
 def flops_of(name: str, out: Any, args: tuple[Any, ...]) -> int:
-    """The multiplications and additions in one call of an op, two for each multiply-add; 0 for unknown ops."""
+    """The number of multiplications and additions in a call of an op, two per multiply-add; 0 for unknown ops."""
     if name in _ELEMENTS:
         return prod(_shape(out)) if hasattr(out, "shape") else 0
     return 2 * (multiply_adds(name, out, args) or 0)

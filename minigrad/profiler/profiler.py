@@ -22,7 +22,7 @@ from .watch import USER, Event, Recorder, gpu_clock
 
 
 class ProfilerActivity(enum.Enum):
-    """The time to measure: CPU time, or (``CUDA``) GPU time, in which case the profile waits for the GPU."""
+    """The activities to measure. With ``CUDA``, the profile waits for the GPU to measure GPU time."""
 
     CPU = 0
     XPU = 1
@@ -55,11 +55,11 @@ _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Schedule:
-    """Return a function from step number to action: skip ``wait`` steps, discard ``warmup``, record ``active``, repeat.
+    """Return a function from step to action: skip ``wait`` steps, discard ``warmup``, record ``active``, and repeat.
 
     Args:
         wait, warmup, active: the numbers of steps. repeat: the number of rounds; 0 for no limit.
-        skip_first: steps before the first round. skip_first_wait: 1 leaves out the ``wait`` steps of the first round.
+        skip_first: steps before the first round. skip_first_wait: 1 omits the ``wait`` steps of the first round.
 
     Raises ValueError for a negative number, or if no step is active.
     """
@@ -74,7 +74,7 @@ def schedule(
 
     def action(step: int) -> ProfilerAction:
         if step < 0:
-            raise ValueError(f"a step number must be at least 0, not {step}")
+            raise ValueError(f"step must be at least 0, not {step}")
         turn, place = divmod(step - skip_first + (wait if skip_first_wait else 0), length)
         if step < skip_first or (repeat and turn >= repeat):
             return ProfilerAction.NONE
@@ -93,8 +93,8 @@ def supported_activities() -> set[ProfilerActivity]:
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[profile], None]:
-    """A function for ``on_trace_ready`` that writes each trace to its own file in a folder, created if necessary. File
-    names begin with ``worker_name``, by default host and process id. Raises RuntimeError without such a folder."""
+    """Return a function for ``on_trace_ready`` that writes each trace to its own file in a folder, which it creates if
+    necessary (or else raises RuntimeError). File names begin with ``worker_name``, by default host and process id."""
 
     def handler(finished: profile) -> None:
         try:
@@ -109,7 +109,7 @@ def tensorboard_trace_handler(
 
 
 class record_function(ContextDecorator):
-    """A label for part of a program, as a ``with`` statement or a decorator. ``args`` is stored but not used."""
+    """Label part of a program, as a context manager or decorator. ``args`` is stored but not used."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args
@@ -127,7 +127,7 @@ class record_function(ContextDecorator):
 
 
 class profile:
-    """Records every op, backward node, module call and step while it is on.
+    """Records every op, backward node, module call and step while it is running.
 
         with profile() as p:
             loss = model(x).sum()
@@ -137,21 +137,21 @@ class profile:
         p.export_chrome_trace("trace.json")
 
     Args:
-        activities: CPU, CUDA or both; by default all that are available. With CUDA, the profile waits for the GPU at
-            the start and end of every event; without it, only the launches are timed.
-        schedule: which steps to record, all by default; the program calls ``step()`` after each step.
-        on_trace_ready: called with the profile after each round of the schedule, and at the end.
+        activities: CPU, CUDA or both; by default, all available ones. With CUDA, the profile waits for the GPU at the
+            start and end of every event; without it, only the launches are timed.
+        schedule: a function from step to action; by default, all steps are recorded. Call ``step()`` after each step.
+        on_trace_ready: a function to call with the profile after each round of the schedule, and at the end.
         record_shapes: record the shapes of arguments.
-        profile_memory: record how much memory use grew in each event, including temporary arrays. With CUDA, this is
-            the memory allocated from CuPy's pool.
+        profile_memory: record how much memory use grew in each event, including temporary arrays. With CUDA, only
+            memory allocated from CuPy's pool counts.
         with_stack: record the program lines that called each op; a backward node gets the lines of its forward op.
         with_flops: count the multiplications and additions in matrix products, convolutions, attention, add and mul.
         with_modules: record module calls (PyTorch's default is False).
         acc_events: keep the events of earlier rounds of the schedule.
-        use_cuda: PyTorch's older form of ``activities``. All other arguments are ignored.
+        use_cuda: PyTorch's older alternative to ``activities``. All other arguments are ignored.
 
-    Recording costs a few µs of Python time per event, which counts towards the surrounding event's self time. There is
-    no overhead while no profile is on.
+    Recording takes a few µs of Python time per event, which counts towards the enclosing event's self time. There is no
+    overhead while no profile is running.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class profile:
         if use_cuda:
             activity_set.add(ProfilerActivity.CUDA)
         if not activity_set:
-            raise ValueError("activities is empty: pass ProfilerActivity.CPU, CUDA or both, or leave it out")
+            raise ValueError("activities is empty: pass ProfilerActivity.CPU, CUDA or both, or omit it")
         if ProfilerActivity.CUDA in activity_set and not cuda.is_available():
             warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=2)
             activity_set.discard(ProfilerActivity.CUDA)
@@ -187,7 +187,7 @@ class profile:
         self._parts = {name for name, is_on in {**parts, "modules": with_modules}.items() if is_on}
         self.schedule, self.record_steps = schedule or (lambda step: ProfilerAction.RECORD), schedule is not None
         self.step_num = 0
-        self.current_action: ProfilerAction | None = None  # None while the profile is off
+        self.current_action: ProfilerAction | None = None  # None while the profile is not running
         self._metadata: dict[str, Any] = {}
         self._recorder: Recorder | None = None  # the active recorder
         self._done: Recorder | None = None
@@ -202,19 +202,19 @@ class profile:
         self.stop()
 
     def start(self) -> None:
-        """Start recording. Raises RuntimeError while this or another profile is on."""
+        """Start recording. Raises RuntimeError if this or another profile is running."""
         if self.current_action is not None:
             raise RuntimeError("this profile has already been started: stop() it first")
         self._go_on_with(self.schedule(self.step_num))
 
     def stop(self) -> None:
-        """Stop; call ``on_trace_ready`` if a round was active. Raises RuntimeError if the profile is off."""
+        """Stop, and call ``on_trace_ready`` if a round was active. Raises RuntimeError if not running."""
         if self.current_action is None:
             raise RuntimeError("this profile is not running: start() it, or use it in a with statement")
         self._go_on_with(None)
 
     def step(self) -> None:
-        """Advance the schedule by one step of the program. Raises RuntimeError if the profile is off."""
+        """Advance the schedule by one step. Raises RuntimeError if the profile is not running."""
         if self.current_action is None:
             raise RuntimeError("call step() between start() and stop(), or in the with block")
         self.step_num += 1
@@ -270,7 +270,7 @@ class profile:
         self._done = recorder
 
     def events(self) -> EventList:
-        """All events, in the order in which they began. Raises RuntimeError while the profiler is running."""
+        """All events, in the order in which they began. Raises RuntimeError if nothing has been recorded yet."""
         recorder = self._finished()
         return EventList(recorder.events, recorder.parts, recorder)
 
@@ -285,8 +285,8 @@ class profile:
         return self.events().total_average()
 
     def by_module(self, depth: int | None = None) -> Breakdown:
-        """The time and bytes of each module, forward and backward. The self times of modules and of events outside them
-        add up to the total. ``depth``: how many levels to show below the outermost modules; None for all."""
+        """The time and bytes of each module, forward and backward. The self times of modules and of other events add up
+        to the total. ``depth`` is the number of levels to show below the outermost modules; None for all."""
         recorder = self._finished()
         return Breakdown(by_module(recorder.events, depth), recorder.lasted / 1000, self.profile_memory)
 
@@ -303,8 +303,8 @@ class profile:
         write_chrome_trace(path, self._finished(), self._metadata)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
-        """Write self times in µs by stack, as "outer;inner time", for flamegraph.pl; requires ``with_stack``. Raises
-        OSError, and ValueError if no stacks were recorded."""
+        """Write the self time of each stack in µs, as "outer;inner time", for flamegraph.pl. Requires ``with_stack``.
+        Raises ValueError if no stacks were recorded, and OSError if the file cannot be written."""
         self.events().export_stacks(path, metric)
 
     def add_metadata(self, key: str, value: str) -> None:

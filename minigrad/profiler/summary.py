@@ -1,4 +1,4 @@
-"""``minigrad.summary``: a table of a model's modules and the costs of a call."""
+"""``minigrad.summary``: a table of a model's modules and the cost of a call."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from .watched import ModuleNames, Within, around_calls, memory_of, untouched
 
 Shape = tuple[int, ...]
 
-WIDE = 120  # characters, if there is no terminal
-_NARROWEST = 14  # the first column's minimum
+WIDE = 120  # the width in characters if there is no terminal
+_NARROWEST = 14  # the first column's minimum width
 _EXACT = 10**9  # larger numbers are abbreviated
-_DROPPED = ("input", "class", "kept", "output")  # columns to drop if the table is too wide
+_DROPPED = ("input", "class", "kept", "output")  # columns to drop, in this order, if the table is too wide
 _GAP = 2
 
 
 @dataclass
 class Row:
-    """The row of a module. Its numbers come from a call of the whole model, and include all submodules."""
+    """A module's row. Its numbers come from a call of the whole model, and include all submodules."""
 
-    path: str  # its full name, "" for the model
+    path: str  # its path, "" for the model
     kind: str  # its class
-    depth: int  # the number of modules around it
-    calls: int | None = None  # how often it ran; None if the model was not called
+    depth: int  # the number of enclosing modules
+    calls: int | None = None  # the number of calls; None if the model was not called
     inputs: tuple[Shape, ...] = ()  # shapes of the tensors in its first call
     outputs: tuple[Shape, ...] = ()
-    parameters: int = 0  # elements; shared parameters count towards the first module
+    parameters: int = 0  # the number of elements; shared parameters count towards the first module
     trainable: int = 0
-    shared: bool = False  # whether earlier modules already counted all its parameters
+    shared: bool = False  # whether all its parameters belong to earlier modules
     multiply_adds: int = 0  # in its matrix products; elementwise ops are not counted
     kept: int = 0  # bytes that its ops save for the backward pass, excluding the model's parameters and inputs
     children: list[Row] = field(default_factory=list, repr=False)
@@ -71,7 +71,7 @@ class Total:
 
 
 def _lines(row: Row, depth: int | None, times: int = 1, name: str = "") -> Iterator[tuple[str, dict[str, str]]]:
-    """The name and column texts of each line: a single row, or several equal rows as "0 … 11"."""
+    """The name and column texts of each line, which shows a single row, or several equal rows as "0 … 11"."""
     parameters = f"{row.parameters:,}" if row.parameters else "--"
     if row.parameters and row.trainable < row.parameters:
         parameters += " partly frozen" if row.trainable else " frozen"
@@ -97,7 +97,7 @@ def _lines(row: Row, depth: int | None, times: int = 1, name: str = "") -> Itera
 
 
 def _mean(rows: list[Row]) -> Row:
-    """The first of several equal rows, with their mean ``kept``, as shared memory counts towards the first row."""
+    """The first of several equal rows, with the mean of ``kept``, as shared memory counts towards only one of them."""
     children = [_mean(list(alike)) for alike in zip(*(row.children for row in rows), strict=True)]
     return replace(rows[0], kept=round(sum(row.kept for row in rows) / len(rows)), children=children)
 
@@ -128,22 +128,22 @@ def summary(
         print(minigrad.summary(model, x))
         minigrad.summary(model, input_size=(1, 3, 32, 32))
 
-    The model is called once, with gradients, in its current mode, and its state is restored. Without inputs it is not
-    called, and the table shows only parameters. The result prints itself; its numbers are in ``rows`` and ``total``.
+    The model is called once, with gradients, in its current mode, and its state is restored. Without inputs, it is not
+    called, and the table shows only parameters. The result prints itself; ``rows`` and ``total`` contain its numbers.
 
     Args:
         inputs, kwargs: the arguments of the call. A single tuple of integers is a shape.
-        input_size: instead of inputs, a shape including the batch, or a list of shapes. They are filled with random
+        input_size: instead of inputs, a shape including the batch, or a list of shapes. Inputs are filled with random
             numbers, or with zeros for an integer dtype.
-        dtypes: for ``input_size``: a dtype for all shapes, or one for each; None means the default dtype.
-        depth: how many nested levels the table shows; all if None. Repeated modules share one row, "0 … 11".
+        dtypes: a dtype for all shapes in ``input_size``, or one for each; None means the default dtype.
+        depth: the number of nested levels to show; None shows all. Repeated modules share a row, such as "0 … 11".
 
-    Raises TypeError for a wrong model, or inputs given twice; ValueError for a wrong shape, dtype or depth.
+    Raises TypeError for a wrong model or for both inputs and input_size; ValueError for a wrong shape, dtype or depth.
     """
     if not isinstance(model, Module):
         raise TypeError(f"summary takes a module (nn.Module), not {type(model).__name__}")
     if depth is not None and depth < 0:
-        raise ValueError(f"depth must be a number of levels, 0 or more, or None for all of them, not {depth}")
+        raise ValueError(f"depth must be at least 0, or None for all levels, not {depth}")
     if input_size is None and len(inputs) == 1 and isinstance(inputs[0], tuple) and _is_shape(inputs[0]):
         input_size, inputs = inputs[0], ()
     if input_size is not None and (inputs or kwargs):
@@ -159,7 +159,7 @@ def summary(
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """A model's modules; ``minigrad.summary`` returns it."""
+    """The table of a model's modules that ``minigrad.summary`` returns."""
 
     root: Row
     total: Total
@@ -171,15 +171,15 @@ class Summary:
         return list(self.root.all())
 
     def __getitem__(self, path: str) -> Row:
-        """The row of a module by its path. Raises KeyError."""
+        """The row of a module, by its path. Raises KeyError for an unknown path."""
         row = next((row for row in self.root.all() if row.path == path), None)
         if row is None:
             raise KeyError(f"no module {path!r}: the model has {', '.join(r.path for r in self.rows[1:]) or 'none'}")
         return row
 
     def text(self, width: int | None = None) -> str:
-        """The table, at most ``width`` characters wide if possible; by default the terminal's width. If lines are too
-        long, columns are dropped and the first is truncated."""
+        """The table, at most ``width`` (default: the terminal's width) characters wide if possible. If lines are too
+        long, some columns are dropped and the first is truncated."""
         width = shutil.get_terminal_size((WIDE, 24)).columns if width is None else width
         labels, texts = zip(*_lines(self.root, self.depth), strict=True)
         columns = {name: [line[name] for line in texts] for name in texts[0]}
@@ -215,12 +215,10 @@ def _is_shape(value: Any) -> bool:
 
 
 def _made(model: Module, sizes: Sequence[Any], dtypes: Any) -> tuple[Any, ...]:
-    """Inputs of these shapes, on the model's device."""
+    """Create inputs of these shapes on the model's device."""
     shapes = [tuple(sizes)] if _is_shape(sizes) else list(sizes) if isinstance(sizes, list | tuple) else []
     if not shapes or not all(map(_is_shape, shapes)):
-        raise ValueError(
-            f"input_size must be a batch shape, such as (1, 3, 32, 32), or a list of shapes, not {sizes!r}"
-        )
+        raise ValueError(f"input_size must be a shape, such as (1, 3, 32, 32), or a list of shapes, not {sizes!r}")
     kinds = list(dtypes) if isinstance(dtypes, list | tuple) else [dtypes] * len(shapes)
     if len(kinds) != len(shapes) or not all(kind is None or isinstance(kind, DType) for kind in kinds):
         raise ValueError(f"dtypes must be a dtype, or one for each of the {len(shapes)} shapes, not {dtypes!r}")
@@ -314,6 +312,6 @@ def _size(tensor: Any) -> int:
 
 
 def _bytes(tensors: Iterable[Any]) -> int:
-    """The total bytes of some tensors, each counted once."""
+    """The total size of some tensors in bytes. Each tensor counts once."""
     by_id = {id(x): x for x in tensors if not is_lazy(x)}
     return sum(int(x.array.nbytes) for x in by_id.values())

@@ -1,4 +1,4 @@
-"""Text tables with columns as wide as their content, and times and bytes in readable units."""
+"""Formats text tables with columns as wide as their content, and times and bytes in readable units."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _GAP = "  "
 _BINARY = ("B", "KB", "MB", "GB", "TB")
 _DECIMAL = ("", "K", "M", "G", "T", "P")
 _UNITS = {"s": 1e-6, "ms": 1e-3, "us": 1.0}
-Columns = Iterable[tuple[str, Callable[[Any], str]]]  # each column's heading, and its text for a row
+Columns = Iterable[tuple[str, Callable[[Any], str]]]  # each column's heading, and a function from a row to text
 
 
 def format_time(us: float, unit: str | None = None) -> str:
@@ -59,7 +59,7 @@ def format_rows(
     foot: str,
     title: str | None,
 ) -> str:
-    """A table of the rows with the largest ``sort_by`` (one of ``keys``); at most ``limit`` rows, -1 for all."""
+    """A table of at most ``limit`` rows (-1 for all), in descending order of ``sort_by`` (one of ``keys``)."""
     if sort_by is not None and sort_by not in keys:
         raise ValueError(f"cannot sort the table by {sort_by!r}: sort_by must be one of {', '.join(keys)}")
     rows = rows if sort_by is None else sorted(rows, key=attrgetter(sort_by), reverse=True)
@@ -75,7 +75,7 @@ def format_table(
     title: str | None = None,
     left: int = 1,
 ) -> str:
-    """The rows below their headings, with ``left`` left-aligned columns, ``title`` above and ``foot`` below."""
+    """A table of headings and rows, with ``left`` left-aligned columns, ``title`` above and ``foot`` below."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
 
     def line(texts: Sequence[str]) -> str:

@@ -1,5 +1,5 @@
-"""The events of a profile. An event's parent is the event that was open in its thread when it began. The recorder
-observes the ops, nodes and spans that the engine announces. An event's *self* time excludes its children, so the self
+"""Records the events of a profile. The recorder observes the ops, nodes and spans that the engine reports. An event's
+parent is the event that was open in its thread when it began. An event's *self* time excludes its children, so the self
 times of an event and all its descendants add up to its total time."""
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ class Event:
     """A recorded call, with the attribute names of PyTorch's ``FunctionEvent``. Times are in µs and durations in ns;
     self times exclude the children."""
 
-    name: str  # of the call: "add", "AddBackward0", "Net.fc1", "Optimizer.step#Adam.step"
-    kind: str  # OP, NODE (in backward), WALK (``backward`` itself), MODULE, USER (a label) or STEP (optimiser, loader)
+    name: str  # the call's name: "add", "AddBackward0", "Net.fc1", "Optimizer.step#Adam.step"
+    kind: str  # OP, NODE (backward node), WALK (backward pass), MODULE, USER (label) or STEP (optimiser, data loader)
     cpu_parent: Event | None  # the enclosing event
     op: Any = None  # the op; for a MODULE the name of its class
-    forward: Event | None = None  # for a backward node, the event that recorded it
-    thread: int = 0  # the operating system's id of its thread
-    cpu_children: list[Event] = field(default_factory=list)  # the events directly inside
+    forward: Event | None = None  # for a backward node, the event of its forward op
+    thread: int = 0  # the native id of its thread
+    cpu_children: list[Event] = field(default_factory=list)  # the events directly inside it
     start: int = 0  # in ns of ``time.perf_counter_ns``
     end: int = 0
-    place: str = ""  # its module; for a backward node, that of its forward op
+    place: str = ""  # its module; for a backward node, the module of its forward op
     phase: str = "forward"  # or "backward"; "other" for the optimiser and data loading
-    bytes: int = 0  # of results other than views; for a backward node, of the gradients that it passes on
+    bytes: int = 0  # size of results other than views; for a backward node, size of the gradients that it passes on
     cpu_memory_usage: int = 0  # growth of memory use in bytes, if recorded
     flops: int = 0  # multiplications and additions of ops that ``flops.py`` supports, if recorded
     input_shapes: list[list[int]] = field(default_factory=list)  # of the arguments, [] for non-tensors;
     # for a node, of the incoming gradients
-    stack: list[str] = field(default_factory=list)  # program lines, innermost first: "file(line): function"
+    stack: list[str] = field(default_factory=list)  # lines of the program, innermost first: "file(line): function"
     sequence_nr: int = -1  # shared by a forward op and its backward node, -1 for none
     id: int = 0
 
@@ -87,7 +87,7 @@ class Event:
 
     @property
     def key(self) -> str:
-        """The name by which events are summed: modules by class, all steps together."""
+        """The name by which events are summed. Modules are summed by class, and all steps together."""
         if self.kind == MODULE:
             return f"nn.Module: {self.op}"
         return "ProfilerStep*" if self.name.startswith("ProfilerStep#") else self.name
@@ -105,7 +105,7 @@ class Event:
 
     @property
     def is_outermost(self) -> bool:
-        """Whether it is an op or backward node not called by another one, so that results are counted only once."""
+        """Whether it is an op or backward node that no other one called. Only the results of these are counted."""
         return self.kind in (OP, NODE) and (self.cpu_parent is None or self.cpu_parent.kind not in (OP, NODE))
 
     @property
@@ -139,8 +139,8 @@ class _Thread(threading.local):
 
     def __init__(self, stacks: list[list[Event]]) -> None:
         self.events: list[Event] = []
-        self.spans: list[tuple[Event | None, Any]] = []  # each with its event, if any, and the call's results
-        self.number = getattr(threading, "get_native_id", threading.get_ident)()  # missing in WebAssembly
+        self.spans: list[tuple[Event | None, Any]] = []  # the event (if any) and the call's results for each span
+        self.number = getattr(threading, "get_native_id", threading.get_ident)()  # not in WebAssembly
         stacks.append(self.events)
 
 
@@ -150,11 +150,11 @@ class Recorder(Observer):
     def __init__(self, clock: Callable[[], int], memory: Callable[[], int] | None, parts: Set[str]) -> None:
         self.clock, self.memory, self.parts = clock, memory, parts
         self.events: list[Event] = []  # in the order in which they began
-        self.over = False  # threads with other observers may still send events
+        self.over = False  # other threads may still send events after the end
         self.lasted = 0  # duration in ns, set when the profile ends
         self._began = perf_counter_ns()
         self._recorded: WeakKeyDictionary[Node, Event] = WeakKeyDictionary()  # the event that recorded each node
-        self._arriving: dict[Any, list[list[int]]] = {}  # shapes of the gradients of a node's results
+        self._arriving: dict[Any, list[list[int]]] = {}  # shapes of the incoming gradients of a node
         self._names = ModuleNames()
         self._stacks: list[list[Event]] = []
         self._thread = _Thread(self._stacks)
@@ -177,7 +177,7 @@ class Recorder(Observer):
     def close(self, event: Event) -> None:
         """End an event, and any events inside it that are still open (such as events in an unfinished generator)."""
         end, stack = self.clock(), self._thread.events
-        if not event.end and event in stack:  # otherwise, the profile has ended or this is another thread
+        if not event.end and event in stack:  # otherwise, the profile has ended, or this is another thread
             self._close_to(event, stack, end)
 
     def _close_to(self, last: Event | None, stack: list[Event], end: int) -> None:
@@ -192,7 +192,7 @@ class Recorder(Observer):
                 return
 
     def _close_innermost(self, kind: str, op: Any) -> Event | None:
-        """End this thread's innermost open event of a kind and op; None without such an event."""
+        """End and return this thread's innermost open event of a kind and op, if any."""
         event = next((e for e in reversed(self._thread.events) if e.kind == kind and e.op is op), None)
         if event is not None:
             self.close(event)
@@ -213,7 +213,7 @@ class Recorder(Observer):
 
     def applied(self, op: Any, args: tuple[Any, ...], result: Any, node: Any) -> None:
         event = self._close_innermost(OP, op)
-        if event is None:  # the profile has begun in the meantime
+        if event is None:  # the profile began while the op was running
             return
         if node is not None:
             self._recorded[node], event.sequence_nr = event, node.order
@@ -266,7 +266,7 @@ def _shape(value: Any) -> list[int]:
 
 
 def _bytes(result: Any, args: tuple[Any, ...]) -> int:
-    """The bytes of an op's results, except for arguments and views of them."""
+    """The size of an op's results in bytes, excluding its arguments and views of them."""
     inputs = [_array(a) for a in args]
     arrays = map(_array, result if isinstance(result, tuple) else (result,))
     return sum(array.nbytes for array in arrays if hasattr(array, "nbytes") and not _is_view(array, inputs))
@@ -294,7 +294,7 @@ class _Mallinfo2(ctypes.Structure):  # from malloc.h (glibc 2.33 and later)
 
 @cache
 def malloc_reader() -> Callable[[], int] | None:
-    """A function that returns the bytes allocated by glibc's malloc, which NumPy's arrays use; None without glibc."""
+    """A function that returns the bytes allocated by glibc's malloc, which NumPy arrays use; None without glibc."""
     try:
         info = ctypes.CDLL(None).mallinfo2
     except (OSError, TypeError, AttributeError):  # Windows, macOS, musl
@@ -317,10 +317,10 @@ _active: Recorder | None = None
 
 
 def begin(recorder: Recorder) -> None:
-    """Let a recorder observe all threads. Raises RuntimeError if another recorder does."""
+    """Let a recorder observe all threads. Raises RuntimeError if another recorder is active."""
     global _active
     if _active is not None:
-        raise RuntimeError("a profile is already running: end it (leave its with block, or stop() it) first")
+        raise RuntimeError("a profile is already running: leave its with block, or call its stop() method, first")
     attach(recorder, everywhere=True)
     _active = recorder
 
@@ -339,4 +339,4 @@ def recording() -> Recorder | None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=end)  # a data loader's workers are not profiled
+    os.register_at_fork(after_in_child=end)  # data loader workers are not profiled

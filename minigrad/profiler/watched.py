@@ -1,4 +1,4 @@
-"""Runs a model to inspect it: modules are named while it runs, and its state is restored afterwards."""
+"""Helpers for running a model to inspect it. They name its modules, and restore its state afterwards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..utils._pytree import tree_leaves
 
 @contextmanager
 def untouched(model: Module | None) -> Iterator[None]:
-    """Restore the random state, and a model's modes and buffers, on exit. Lazy modules stay initialised."""
+    """Restore the random state and a model's modes and buffers on exit. Lazy modules stay initialised."""
     random = default_generator.get_state()
     modules = [] if model is None else list(model.modules())
     modes = [(module, module.training) for module in modules]
@@ -63,16 +63,16 @@ def memory_of(value: Any) -> list[Any]:
 
 
 class ModuleNames:
-    """The paths of modules: "encoder.layers.0" in ``root``. Without a root they begin with a class: "Net.encoder"."""
+    """The paths of modules, such as "encoder.layers.0". Without a ``root``, paths begin with a class: "Net.encoder"."""
 
     def __init__(self, root: Module | None = None) -> None:
         self._paths: dict[int, str] = {}
-        self._roots: dict[str, Module] = {}  # kept alive, as otherwise ids might be reused
+        self._roots: dict[str, Module] = {}  # kept alive so that ids are not reused
         if root is not None:
             self._enter(root, "")
 
     def path(self, module: Module, place: str) -> str:
-        """The path of a module called from ``place`` ("" for none); an unregistered module is named by its class."""
+        """The path of a module called from ``place`` ("" for none). An unregistered module is named after its class."""
         if id(module) not in self._paths:
             kind = f"{place}.{type(module).__name__}" if place else type(module).__name__
             root, count = kind, 2
@@ -82,14 +82,14 @@ class ModuleNames:
         return self._paths[id(module)]
 
     def _enter(self, module: Module, root: str) -> None:
-        """Name a new root, and all modules below it that have no name yet."""
+        """Name a new root and all modules below it that do not have a name yet."""
         self._roots[root] = module
         for name, inner in module.named_modules():
             self._paths.setdefault(id(inner), ".".join(filter(None, (root, name))))
 
 
 class Within(Observer):
-    """Tracks the paths of running modules, and the running ops, innermost last."""
+    """Tracks the paths of running modules and the running ops, innermost last."""
 
     def __init__(self, names: ModuleNames) -> None:
         self.names, self.within = names, [""]  # an entry for each open span
@@ -100,7 +100,7 @@ class Within(Observer):
         self.within.append(self.names.path(subject, around) if kind == "module" else around)
 
     def left(self) -> None:
-        if len(self.within) > 1:  # otherwise, it began before this observer
+        if len(self.within) > 1:  # otherwise, the span began before this observer
             self.within.pop()
 
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:

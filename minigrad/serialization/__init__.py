@@ -1,8 +1,8 @@
 """Saving and loading: ``save`` and ``load``, file formats, and the names that files may use.
 
-A path that ends in ".safetensors" selects the safetensors format, where metadata describes the structure (``tree.py``),
-so that any safetensors reader can read a state dict. Other paths select PyTorch's archive format
-(``archive_writer.py``), which can also contain pickled objects. Loading detects the format from the content and does
+A path that ends in ".safetensors" selects the safetensors format, in which the metadata describes the structure
+(``tree.py``), so any safetensors reader can read a state dict. Other paths select PyTorch's archive format
+(``archive_writer.py``), which can also contain pickled objects. Loading detects the format from the content, and does
 not run code from a file unless the caller trusts it and passes ``weights_only=False``.
 """
 
@@ -31,7 +31,7 @@ __all__ += ["save", "save_file"]
 
 _KEY = "minigrad"
 _VERSION = 2
-_LONGEST_TREE = 50_000_000  # characters; a safetensors header can be twice as long in bytes
+_LONGEST_TREE = 50_000_000  # the limit in characters, as a safetensors header has up to 100,000,000 bytes
 
 
 def save(
@@ -44,17 +44,17 @@ def save(
     """Write an object to a file for ``load``.
 
     Args:
-        obj: anything. Nested dicts, lists, tuples, sets, tensors, Parameters, NumPy arrays, numbers, text, bytes,
+        obj: any object. Nested dicts, lists, tuples, sets, tensors, Parameters, NumPy arrays, numbers, text, bytes,
             dtypes, devices, sizes and namespaces are written as data. An object that contains anything else (such as a
             module) is pickled; loading it requires ``weights_only=False`` or its classes in ``safe_globals``. Memory
-            shared by several tensors or views is written once, and shared again after loading.
+            shared by several tensors or views is written once, and is shared again after loading.
         f: a path, which is replaced atomically, or a binary file object. Data is written as a safetensors file if the
             path ends in ".safetensors", else as an archive for ``torch.load``.
-        pickle_module, pickle_protocol: for pickling; by default Python's ``pickle`` with protocol 2 for data, else 5.
+        pickle_module, pickle_protocol: the pickle module and protocol; by default, ``pickle`` with 2 for data, else 5.
 
     Raises pickle.PicklingError, TypeError or AttributeError if a part, such as a lambda, cannot be pickled; TypeError
-    for a complex128 or 4-bit float tensor in a safetensors file, which lacks these dtypes; AttributeError if ``f`` is
-    not a path or a file object; OSError if the file cannot be written.
+    for a complex128 or 4-bit float tensor in a safetensors file, as the format lacks these dtypes; AttributeError if
+    ``f`` is not a path or a file object; and OSError if the file cannot be written.
 
     >>> import os, tempfile
     >>> file = os.path.join(tempfile.mkdtemp(), "model.pt")
@@ -75,7 +75,7 @@ def save(
     except NotPlain as reason:
         if isinstance(reason, NoFormat) and is_safetensors:
             raise TypeError(
-                f"cannot write {f}: safetensors files cannot hold {reason}. What to do: save it to a path that ends "
+                f"cannot write {f}: safetensors files cannot store {reason}. What to do: save it to a path that ends "
                 "in .pt"
             ) from None
         try:
@@ -86,13 +86,13 @@ def save(
 
 
 def _save_described(obj: Any, f: Any) -> None:
-    """Write plain data as a safetensors file whose metadata describes its structure. Raises NotPlain; OSError."""
+    """Write plain data as a safetensors file whose metadata describes its structure. Raises NotPlain or OSError."""
     writer = Writer()
     tree = {"version": _VERSION, "tree": writer.encode(obj, "state", "")}
     writer.finish()
     description = json.dumps(tree, separators=(",", ":"))
     if len(description) > _LONGEST_TREE:
-        raise NotPlain("its length (many numbers or much text outside tensors)")
+        raise NotPlain("the length of its description (too many numbers or too much text outside tensors)")
     safetensors_file.write(f, writer.arrays, {_KEY: description})
 
 
@@ -108,18 +108,18 @@ def load(
     """Read a file written by ``save``, a PyTorch checkpoint, a safetensors file, or the index of a sharded one.
 
     Args:
-        f: a path, or a binary file object, which is read from its position to its end.
-        map_location: the device for all tensors, a dict of locations, {"cuda:0": "cpu"}, or a function of (storage,
-            location). None means the device from which each tensor was saved, if it exists.
+        f: a path, or a binary file object, which is read from its current position to its end.
+        map_location: the device for all tensors, a dict from saved to new locations, {"cuda:0": "cpu"}, or a function
+            of (storage, location). None means the device from which each tensor was saved, if it exists.
         pickle_module: a module whose ``Unpickler`` reads pickles. Implies ``weights_only=False``.
         weights_only: read only data (the default). False allows a trusted file to run code.
         mmap: leave tensors in the file until they are accessed.
-        pickle_load_args: ``encoding``, for text written by Python 2.
+        pickle_load_args: only ``encoding``, for text written by Python 2.
 
-    Returns the object, or a dict for another program's safetensors file. Without ml_dtypes, bfloat16 becomes float32.
+    Returns the object; for other programs' safetensors files, a dict. Without ml_dtypes, bfloat16 becomes float32.
 
-    Raises FileNotFoundError if the file does not exist; EOFError if it is empty; RuntimeError if it is damaged or in an
-    unknown format; pickle.UnpicklingError if it contains more than data.
+    Raises FileNotFoundError if the file does not exist, EOFError if it is empty, RuntimeError if it is damaged or has
+    an unknown format, and pickle.UnpicklingError if it contains more than data.
 
     >>> import os, tempfile
     >>> file = os.path.join(tempfile.mkdtemp(), "model.pt")
@@ -164,19 +164,19 @@ def _loaded(source: Source, how: How, map_location: Any) -> Any:
 
 
 def _load_shards(source: Source, map_location: Any) -> dict[str, Any]:
-    """Load the tensors from several files, given their index ("model.safetensors.index.json")."""
+    """Load tensors from several files that an index ("model.safetensors.index.json") lists."""
     try:
         files = json.loads(source.data.tobytes())["weight_map"]
         plain = (f.isprintable() and os.path.basename(f) == f not in ("", ".", "..") for f in files.values())
         if source.path is None or not all(plain) or any(len(os.fsencode(f)) > 255 for f in files.values()):
-            raise ValueError("it names files outside its folder")
+            raise ValueError("it refers to files outside its folder")
         if any(file.endswith(".json") for file in files.values()):
-            raise ValueError("it names an index instead of a file of tensors")
+            raise ValueError("it refers to an index instead of a tensor file")
     except DAMAGE as error:
         raise source.senseless(
             "is text, but not the index of a sharded model",
             error,
-            "pass the path of a file of tensors, or of the .index.json in its folder",
+            "pass the path of a tensor file, or of the .index.json in its folder",
         ) from cause(error)
     shards: dict[str, list[str]] = {}
     for name, file in files.items():
@@ -185,17 +185,17 @@ def _load_shards(source: Source, map_location: Any) -> dict[str, Any]:
     for file, names in sorted(shards.items()):
         path = os.path.join(os.path.dirname(source.path), file)
         if Source(path, True).start(1) == b"{":
-            raise source.damaged(f"names {file} as a file of tensors, but it is an index")
+            raise source.damaged(f"refers to {file} as a tensor file, but that is an index")
         part = load(path, map_location, mmap=source.mmap)
         if missing := [name for name in names if not isinstance(part, dict) or name not in part]:
-            raise source.damaged(f"names {short(missing[0])} as a tensor of {file}, which does not contain it")
+            raise source.damaged(f"lists {short(missing[0])} as a tensor of {file}, which does not contain it")
         loaded.update({name: part[name] for name in names})
     return {name: loaded[name] for name in files}
 
 
 def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:
-    """Write tensors by name, like ``safetensors.torch.save_file``, with a checksum. Raises TypeError, OSError, or
-    ValueError if a name has a lone surrogate."""
+    """Write tensors by name and a checksum, like ``safetensors.torch.save_file``. Raises TypeError if a value is not a
+    tensor, OSError, or ValueError if a name has a lone surrogate."""
     arrays: dict[str, Ndarray] = {}
     for name, tensor in tensors.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):

@@ -1,6 +1,6 @@
-"""Writes an object in PyTorch's format: an archive of one pickle and the tensor memory. Python's pickler writes the
-names of PyTorch's functions without requiring PyTorch. Tensors that overlap become views of one storage. As in PyTorch,
-the archive is an uncompressed zip file whose records are aligned to 64 bytes."""
+"""Writes an object in PyTorch's format: an archive of one pickle and the tensors' memory. The pickler writes the names
+of PyTorch's functions without requiring PyTorch. Tensors with overlapping memory become views of one storage. As in
+PyTorch, the archive is an uncompressed zip file whose records are aligned to 64 bytes."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from .source import Ndarray, replaced
 from .tree import NotPlain
 
 _Pickler: Any = vars(pickle)["_Pickler"]  # type checkers only know the C version
-_ALIGNMENT = 64  # the alignment of records
+_ALIGNMENT = 64  # the alignment of records in bytes
 _LONG = 1 << 30  # bytes; larger records need 64-bit sizes
 
 
 class _Code:
-    """A part of a pickle: opcodes, or a function that returns opcodes once all tensors are known."""
+    """Part of a pickle: opcodes, or a function that returns the opcodes once all tensors are known."""
 
     def __init__(self, code: bytes | Callable[[], bytes]) -> None:
         self.code = code
 
     def __call__(self) -> None:
-        """Do nothing. Picklers check that a function or class is callable."""
+        """Do nothing. It exists because picklers check that a function or class is callable."""
 
 
 class Archiver(_Pickler):  # type: ignore[misc]
@@ -51,7 +51,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
         super().__init__(SimpleNamespace(write=self._codes.append), protocol)
 
     def parts(self, obj: Any) -> tuple[bytes, list[tuple[str, Ndarray]]]:
-        """An object's pickle (without frames, which would join it too early) and tensor memory by key, (n,) uint8."""
+        """An object's pickle (without frames, which need all bytes early) and tensor memory by key, (n,) uint8."""
         self.write(pickle.PROTO + bytes([self.proto]))
         self.save(obj)
         self.write(pickle.STOP)
@@ -67,7 +67,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
         is_parameter = type(obj) is Parameter
         arguments = partial(self._arguments, part, obj, is_parameter)
 
-        def function() -> bytes:  # builds the tensor from a typed storage or from bytes
+        def function() -> bytes:  # the function that builds the tensor from a typed storage or from bytes
             return _global("torch._utils", "_rebuild_tensor_v2" if _has_storage(part.block) else "_rebuild_tensor_v3")
 
         if is_parameter:
@@ -84,7 +84,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
             self.memoize(obj)
 
     def _arguments(self, part: Part, obj: Tensor, is_parameter: bool) -> bytes:
-        """The arguments of this function: the storage, and the tensor's layout in it."""
+        """The arguments of the function that builds a tensor: its storage, and its layout in the storage."""
         kind, block = dt.of_numpy(part.array.dtype).name, part.block
         typed = _has_storage(block)
         form = _global("torch", f"{STORAGES[kind]}Storage") if typed else _global("torch.storage", "UntypedStorage")
@@ -97,7 +97,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
         return b"((" + storage + b"tQ" + layout + flag + hooks + last + pickle.TUPLE
 
     def _bytes(self, obj: bytes) -> None:
-        """With protocol 2, encode even empty bytes, as PyTorch rejects calls of ``bytes``."""
+        """With protocol 2, write even empty bytes as encoded text, as PyTorch rejects calls of ``bytes``."""
         if obj or self.proto > 2:
             self.save_bytes(obj)
         else:
@@ -121,7 +121,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
 
 
 class PlainArchiver(Archiver):
-    """Pickles only plain data. Raises NotPlain for an object with a name that ``load`` would reject."""
+    """Pickles only plain data. Raises NotPlain for an object whose class or function ``load`` would reject."""
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         """Write a name if ``load`` allows it."""
@@ -139,7 +139,7 @@ class PlainArchiver(Archiver):
 
 
 def _has_storage(block: Block) -> bool:
-    """Whether PyTorch has a typed storage for a block: all arrays in it have one dtype, which is not a newer one."""
+    """Whether PyTorch has a typed storage for a block: its arrays have one dtype, for which a storage class exists."""
     return block.kind is not None and dt.of_numpy(block.kind).name in STORAGES
 
 
@@ -170,7 +170,7 @@ def save_plain(obj: Any, f: Any, protocol: int | None) -> None:
 
 
 def save_any(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None:
-    """Write any object. Any other pickle module pickles the tensors as well. Raises the errors of ``save``."""
+    """Write any object. A custom ``pickle_module`` also pickles the tensors. Raises the errors of ``save``."""
     protocol = 5 if protocol is None else protocol
     if pickle_module not in (None, pickle):
         _write(f, pickle_module.dumps(obj, protocol=protocol), [])
@@ -179,7 +179,7 @@ def save_any(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None
 
 
 class _Sink:
-    """A file object that zipfile only appends to. Archive positions are relative to its initial end."""
+    """A file object to which zipfile can only append. Archive positions are relative to its initial end."""
 
     def __init__(self, file: Any) -> None:
         self._file, self.position = file, 0

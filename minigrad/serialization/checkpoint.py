@@ -1,5 +1,5 @@
-"""Reads PyTorch checkpoints: a zip archive of a pickle and its storages, or (before 1.6) both in sequence. Reading does
-not run code unless the file is ``trusted``, in which case names in it are imported and called."""
+"""Reads PyTorch checkpoints: a zip archive of a pickle and its storages, or (before 1.6) a file with both in sequence.
+Reading does not run code unless the file is ``trusted``, in which case the names in it are imported and called."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: H
             values = rebuilder.values() | {("torch", "Size"): Size, ("torch", "device"): Device}
 
             class Trusting(how.pickle_module.Unpickler):  # type: ignore[misc, name-defined]
-                """Calls the functions named in the file, but builds tensors itself."""
+                """Calls the functions that the file names, but builds tensors itself."""
 
                 def find_class(self, module: str, name: str) -> Any:
                     if (module, name) in values:
@@ -64,7 +64,7 @@ def _unpickle(source: Source, file: Any, size: int, rebuilder: Rebuilder, how: H
 
 
 class _Archive:
-    """The records of a zip archive, first checked to be uncompressed and not to overlap."""
+    """The records of a zip archive. The constructor checks that they are not compressed and do not overlap."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -95,12 +95,12 @@ class _Archive:
             raise source.damaged("is a TorchScript program", "in PyTorch, save the module's state_dict()")
 
     def _place(self, info: zipfile.ZipInfo) -> tuple[int, int]:
-        """The position and number of a record's bytes."""
+        """The position and size of a record's bytes."""
         fault = f"is a zip archive whose record {short(info.filename)}"
         if info.flag_bits & 0x1:
             raise self.source.damaged(f"{fault} is encrypted", "save it without a password")
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
-            raise self.source.damaged(f"{fault} is compressed", "pack it again without compression")
+            raise self.source.damaged(f"{fault} is compressed", "create it again without compression")
         header = self.source.data[info.header_offset : info.header_offset + 30].tobytes()
         if len(header) < 30 or header[:4] != b"PK\x03\x04":
             raise self.source.damaged(f"{fault} is not at its offset")
@@ -108,10 +108,10 @@ class _Archive:
         return info.header_offset + 30 + name + extra, info.file_size
 
     def read(self, name: str, size: int | None = None) -> Ndarray:
-        """The bytes of a record. The checksum is verified unless they stay in the mapped file."""
+        """The bytes of a record. Unless they stay in the mapped file, their checksum is verified."""
         info = self.records.get(self.folder + name)
         if info is None or (size is not None and info.file_size < size):
-            raise self.source.damaged(f"lacks the record {short(name)}, or a part of it")
+            raise self.source.damaged(f"lacks the record {short(name)} or part of it")
         data = self.source.region(*self._place(info))
         if not self.source.mmap and zlib.crc32(data.data) != info.CRC:
             raise self.source.damaged(f"is damaged: the checksum of its record {short(name)} is wrong")
@@ -124,7 +124,7 @@ def load_archive(source: Source, how: How) -> Any:
     order = archive.read("byteorder").tobytes() if archive.folder + "byteorder" in archive.records else b"little"
     if order != sys.byteorder.encode():
         order_text = order[:20].decode("ascii", "replace")
-        raise source.damaged(f"has the byte order {order_text!r}", "save it on a machine of this byte order")
+        raise source.damaged(f"has the byte order {order_text!r}", "save it on a machine with this byte order")
     rebuilder = Rebuilder(source, how.place, lambda key, size: archive.read(f"data/{key}", size))
     pickled = archive.read("data.pkl")
     obj = _unpickle(source, io.BytesIO(pickled.data), pickled.size, rebuilder, how)
@@ -133,13 +133,13 @@ def load_archive(source: Source, how: How) -> Any:
 
 
 def load_legacy(source: Source, how: How) -> Any:
-    """Load the object from a file with a sequence of pickles: a magic number, the version, the machine's byte order,
-    the object and the keys of its storages, followed by the storages. Raises the errors of ``load``."""
+    """Load the object from a file with a sequence of pickles (a magic number, the version, the machine's byte order,
+    the object, and the keys of its storages), followed by the storages. Raises the errors of ``load``."""
     waiting: dict[str, Ndarray] = {}
 
     def bytes_of(key: str, size: int) -> Ndarray:  # filled later, as storages follow the object
         if size + sum(raw.size for raw in waiting.values()) > source.size:
-            raise source.damaged("names more storages than it can hold")
+            raise source.damaged("refers to more storages than it can contain")
         waiting[key] = np.zeros(size, np.uint8)
         return waiting[key]
 
@@ -168,7 +168,7 @@ def load_legacy(source: Source, how: How) -> Any:
 
 
 def _fill(source: Source, keys: Any, position: int, waiting: dict[str, Ndarray]) -> int:
-    """Read the storages, each consisting of the number of elements and the elements. Returns the end position."""
+    """Read the storages, each of which is the number of elements and then the elements. Returns the end position."""
     if type(keys) is not list or not all(type(key) is str for key in keys) or sorted(keys) != sorted(waiting):
         raise source.damaged("is a checkpoint whose storages do not match their names")
     for key in keys:

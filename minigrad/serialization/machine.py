@@ -1,6 +1,6 @@
-"""A pickle machine that does not run code: it builds plain values, and rejects all names not in ``allowed.py``.
-Python's unpickler calls anything named in a file. This machine reuses its opcodes for numbers, text and containers, but
-restricts names, calls and states to the allowed ones. It reads protocols 2 to 5, which PyTorch and Python 3 write."""
+"""An unpickler that does not run code. It builds plain values, and rejects all names that are not in ``allowed.py``.
+Python's unpickler calls any function that a file names. This one reuses its opcodes for numbers, text and containers,
+but allows only certain names, calls and states. It reads protocols 2 to 5, which PyTorch and Python 3 write."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from . import allowed
 from .memory import Rebuilder
 from .source import reason, short
 
-Unpickler: Any = vars(pickle)["_Unpickler"]  # the Python version; type checkers only know the C version
+Unpickler: Any = vars(pickle)["_Unpickler"]  # the Python version, as type checkers only know the C version
 _Stop: Any = vars(pickle)["_Stop"]
-_LONGEST_SHOWN = 100  # the most characters of a name in a message
-_LEAST_PARTS = 300_000  # parts that calls may process and keys may contain, counted at each use
+_LONGEST_SHOWN = 100  # maximum characters of a name in a message
+_LEAST_PARTS = 300_000  # parts that calls may process and keys may contain, counted for each use
 _PARTS_A_BYTE = 4  # additional parts per byte of the pickle
 
 
@@ -29,7 +29,7 @@ class Refused(pickle.UnpicklingError):
 
 
 def refusal(file: str, module: str, name: str) -> Refused:
-    """The error for a name that is not allowed."""
+    """Create the error for a name that is not allowed."""
     module, name = module[:_LONGEST_SHOWN], name[:_LONGEST_SHOWN]
     if module.partition(".")[0] == "torch":
         what = f"{module}.{name}, an object that only PyTorch can build"
@@ -40,8 +40,8 @@ def refusal(file: str, module: str, name: str) -> Refused:
     else:
         what = f"the class or function {module}.{name}"
         repair = (
-            "if you trust its source, use load(..., weights_only=False), which lets it run code, or allow "
-            f"only this name, with minigrad.serialization.safe_globals([{name}])"
+            "if you trust its source, use load(..., weights_only=False), which allows it to run code, or "
+            f"allow only this name with minigrad.serialization.safe_globals([{name}])"
         )
         if module.startswith("minigrad."):
             repair = "if you trust its source, use load(..., weights_only=False), or save its state_dict() instead"
@@ -49,8 +49,8 @@ def refusal(file: str, module: str, name: str) -> Refused:
 
 
 class Machine(Unpickler):  # type: ignore[misc]
-    """Reads the next pickle from a binary file of ``size`` bytes. ``rebuilder`` builds its tensors and storages.
-    ``encoding`` is for text from Python 2."""
+    """Reads the next pickle from a binary file of ``size`` bytes. ``rebuilder`` builds the tensors and storages.
+    ``encoding`` applies to text from Python 2."""
 
     def __init__(self, file: Any, size: int, name: str, rebuilder: Rebuilder, encoding: str) -> None:
         super().__init__(file, encoding=encoding)
@@ -59,7 +59,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         self._values = allowed.VALUES | rebuilder.values()
         self._functions = allowed.FUNCTIONS | {f: f for f in rebuilder.functions().values()}
         self._safe = dict(allowed.safe)
-        self._hollow: dict[int, Any] = {}  # arrays and dtypes whose state is not yet set
+        self._hollow: dict[int, Any] = {}  # arrays and dtypes whose state is not set yet
         self._bounds, self._fragile = allowed.Bounds(), list[Any]()
         self._size, self._left = size, _LEAST_PARTS + _PARTS_A_BYTE * size
 
@@ -90,7 +90,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         return data
 
     def find_class(self, module: str, name: str) -> Any:
-        """The object with a name, if allowed."""
+        """The object with a name. Raises Refused if the name is not allowed."""
         for key, table in (((allowed.PYTHON_2.get(module, module), name), self._values), ((module, name), self._safe)):
             if key in table:
                 return table[key]
@@ -100,7 +100,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         return any(candidate is declared for declared in self._safe.values())
 
     def _spend(self, parts: int) -> None:
-        """Raise ValueError if a small pickle copies or hashes too many parts by repeating them."""
+        """Count copied or hashed parts. Raises ValueError if a small pickle repeats parts too often."""
         self._left -= parts
         if self._left < 0:
             raise ValueError("it repeats parts too often")
@@ -149,7 +149,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         self.append(frozenset(allowed.put(set(), items)))
 
     def _check_args(self, function: Any, args: Any) -> None:
-        """Raise TypeError or ValueError for arguments that are not a tuple or are too large to process."""
+        """Raise TypeError if the arguments are not a tuple, and ValueError if they are too large to process."""
         _check_tuple(args)
         if self._is_safe(function):
             self._bounds.check(args)
@@ -157,7 +157,7 @@ class Machine(Unpickler):  # type: ignore[misc]
             self._spend(self._bounds.of(args)[0] + _text_in(args))
 
     def _call(self, function: Any, args: Any) -> None:
-        """Push the result of a function if calling it is allowed."""
+        """Push the result of a function. Raises Refused if calling the function is not allowed."""
         self._check_args(function, args)
         if isinstance(function, (type, FunctionType, MethodType)) and function in self._functions:
             result = self._functions[function](*args)
@@ -178,9 +178,9 @@ class Machine(Unpickler):  # type: ignore[misc]
         self.append(result)
 
     def _new(self, cls: Any, args: Any, kwargs: Any = ()) -> None:
-        """Push an object without state if its class is allowed."""
+        """Create an object without state and push it, if its class is allowed."""
         if kwargs != () and type(kwargs) is not dict:
-            raise TypeError(f"its pickle has a {type(kwargs).__name__} for keyword arguments")
+            raise TypeError(f"its pickle has a {type(kwargs).__name__} instead of keyword arguments")
         if isinstance(cls, type) and self._is_safe(cls):
             self._check_args(cls, args)
             self._put(cls.__new__(cls, *args, **dict(kwargs)))
@@ -198,9 +198,9 @@ class Machine(Unpickler):  # type: ignore[misc]
         elif type(obj) in (OrderedDict, Namespace, SimpleNamespace):
             if type(state) is not dict:
                 raise TypeError(f"its pickle has a {type(state).__name__} as the state of a {type(obj).__name__}")
-            for name in state:  # these must not shadow class attributes
+            for name in state:  # these must not hide class attributes
                 if type(name) is not str or (hasattr(type(obj), name) and type(obj) is not Namespace):
-                    raise ValueError(f"an attribute {short(name)}, which would replace one of a {type(obj).__name__}")
+                    raise ValueError(f"the attribute {short(name)} would replace an attribute of {type(obj).__name__}")
             vars(obj).update(state)
         elif self._is_safe(type(obj)):
             self._bounds.check(state)
@@ -212,20 +212,20 @@ class Machine(Unpickler):  # type: ignore[misc]
                 vars(obj).update(in_dict)
             for name, value in (in_slots or {}).items():
                 if name.startswith("__"):
-                    raise ValueError(f"an attribute {short(name)}")
+                    raise ValueError(f"it sets the attribute {short(name)}")
                 setattr(obj, name, value)
         else:
-            raise TypeError(f"its pickle has a state for a {type(obj).__name__}")
+            raise TypeError(f"its pickle sets the state of a {type(obj).__name__}")
 
 
 def _text_in(args: Any) -> int:
-    """The number of characters and bytes in the arguments, which calls copy."""
+    """The number of characters and bytes in the arguments, as calls copy them."""
     return sum(len(arg) for arg in args if isinstance(arg, (str, bytes, bytearray)))
 
 
 def _check_tuple(args: Any) -> None:
     if type(args) is not tuple:
-        raise TypeError(f"its pickle has a {type(args).__name__} for arguments")
+        raise TypeError(f"its pickle has a {type(args).__name__} instead of arguments")
 
 
 # Python's opcodes that build plain values or look up a name or a storage.
@@ -235,7 +235,7 @@ _PLAIN = """
     BINBYTES BINBYTES8 EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET GLOBAL STACK_GLOBAL BINPERSID
 """
 _CHECKED: dict[bytes, Callable[[Machine], object]] = {
-    pickle.FRAME: lambda m: m.read(8),  # the length of a frame, which only speeds up reading
+    pickle.FRAME: lambda m: m.read(8),  # skip the length of a frame, which only serves to speed up reading
     pickle.BYTEARRAY8: lambda m: m.append(bytearray(m.read(int.from_bytes(m.read(8), "little")))),
     pickle.TUPLE1: lambda m: m._tuple(m._pop(1)),
     pickle.TUPLE2: lambda m: m._tuple(m._pop(2)),

@@ -1,5 +1,5 @@
-"""The memory of saved tensors: shared memory, views, and the device to load to. Also rebuilds tensors from PyTorch's
-storages (memory by key) and each tensor's layout in its storage."""
+"""Handles the memory of saved tensors: shared memory, views, and the device to load them to. Also rebuilds tensors from
+PyTorch's storages (memory by key) and each tensor's layout in its storage."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STORAGES = dict(entry.split(":") for entry in _STORAGES.split())
 
 @dataclass(eq=False)
 class Storage:
-    """The memory of saved tensors: the argument of ``map_location=lambda storage, location: ...``."""
+    """The memory of saved tensors, which is passed to ``map_location=lambda storage, location: ...``."""
 
     array: Any  # the elements in main memory, (n,)
     location: str  # the device from which it was saved: "cpu", "cuda:0"
@@ -57,9 +57,9 @@ Placing = Callable[[Storage], Device]
 
 
 def placing(map_location: Any = None) -> Placing:
-    """A function storage -> device, from a device, a dict of locations {"cuda:0": "cpu"}, or a function of (storage,
-    location) that returns a storage (``storage.cuda(1)``), a device or None. By default, a tensor goes to the device
-    from which it was saved, if that exists, else to the CPU."""
+    """Convert ``map_location`` to a function from storage to device. It may be a device, a dict such as {"cuda:0":
+    "cpu"}, or a function of (storage, location) that returns a storage (``storage.cuda(1)``), a device or None. By
+    default, a tensor is loaded to the device from which it was saved, if that exists, else to the CPU."""
 
     @cache
     def saved_from(location: str) -> Device:
@@ -83,13 +83,13 @@ def placing(map_location: Any = None) -> Placing:
 
 
 def on_device(array: Array, device: Device) -> Array:
-    """A NumPy array on a device; 8-bit floats, which CuPy does not support, become float32."""
+    """Copy a NumPy array to a device. 8-bit floats, which CuPy does not support, become float32."""
     return for_device(device).asarray(dt.widened(array) if dt.is_kept(array.dtype) else array, device)
 
 
 class Block:
-    """The memory of overlapping arrays, from the first byte to the last. ``kind``: the NumPy dtype of its arrays, None
-    if they differ. ``is_shared``: whether there are several arrays."""
+    """The memory of overlapping arrays, from the first byte to the last. ``kind`` is the NumPy dtype of all arrays, or
+    None if they differ. ``is_shared`` shows whether there are several arrays."""
 
     __slots__ = ("_first", "begin", "end", "is_shared", "kind")
 
@@ -103,7 +103,7 @@ class Block:
         return self.end - self.begin
 
     def read(self) -> Ndarray:
-        """The bytes in main memory, (n,) uint8, as a view on the CPU."""
+        """The bytes, (n,) uint8, in main memory. On the CPU, this is a view."""
         first = self._first
         if not self.size:
             return np.empty(0, np.uint8)
@@ -114,8 +114,8 @@ class Block:
 
 
 class Part:
-    """An array in a block, or a copy if its strides are negative or not multiples of the element size. ``offset``: the
-    position of its first element. Both ``offset`` and ``strides`` count elements."""
+    """An array in a block, or a copy if its strides are negative or not multiples of the element size. ``offset`` is
+    the position of its first element. ``offset`` and ``strides`` are in elements."""
 
     __slots__ = ("array", "begin", "block", "end", "offset", "strides")
     block: Block
@@ -151,20 +151,20 @@ def blocks(parts: Sequence[Part]) -> None:
 
 
 def view(memory: Array, offset: Any, size: Any, stride: Any, kind: Any = None) -> Array:
-    """A view of dense memory, given the offset, shape and strides in elements of a NumPy dtype, by default that of the
-    memory. Raises ValueError if the view would extend beyond the memory."""
+    """A view of dense memory, with an offset, shape and strides in elements of a NumPy dtype (by default, the dtype of
+    the memory). Raises ValueError if the view would extend beyond the memory."""
     check_shape(size, 16)
     if not isinstance(stride, (tuple, list)) or len(size) != len(stride):
-        raise ValueError("a tensor whose number of strides is not its number of axes")
+        raise ValueError("a tensor has different numbers of strides and dimensions")
     kind = memory.dtype if kind is None else kind
     count = memory.nbytes // kind.itemsize
     if not all(type(n) is int and n >= 0 for n in (offset, *stride)):
-        raise ValueError("a tensor whose offset or strides are not natural numbers")
+        raise ValueError("a tensor's offset and strides must be non-negative integers")
     flat = memory.reshape(-1).view(np.uint8)[: count * kind.itemsize].view(kind)
     offset = 0 if 0 in size else offset
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if 0 not in size and last >= count:
-        raise ValueError(f"a tensor that ends at element {short(last)} of a storage of {count}")
+        raise ValueError(f"a tensor ends at element {short(last)}, but its storage has {count} elements")
     if list(stride) == [math.prod(size[i + 1 :]) for i in range(len(size))]:
         return flat[offset : offset + math.prod(size)].reshape(size)
     steps = tuple(step * kind.itemsize for step in stride)
@@ -174,25 +174,25 @@ def view(memory: Array, offset: Any, size: Any, stride: Any, kind: Any = None) -
 
 
 def set_attributes(obj: Any, attributes: dict[Any, Any]) -> None:
-    """Set the attributes that a file has for an object. Raises ValueError if any would replace a class attribute."""
+    """Set an object's attributes from a file. Raises ValueError if one would replace a class attribute."""
     cls = type(obj)
     for name in attributes:
         if type(name) is not str or hasattr(cls, name) or name in Variable.__annotations__:
-            raise ValueError(f"an attribute {short(name)}, which would replace one of a {cls.__name__}")
+            raise ValueError(f"the attribute {short(name)} would replace an attribute of {cls.__name__}")
     vars(obj).update(attributes)
 
 
 def check_flag(tensor: Tensor, requires_grad: bool) -> None:
-    """Raise ValueError if a tensor should require a gradient but cannot, or TypeError if the flag is not a bool."""
+    """Raise ValueError if a tensor cannot require a gradient but should, or TypeError if the flag is not a bool."""
     if not isinstance(requires_grad, int):
-        raise TypeError(f"{short(requires_grad)} instead of requires_grad")
+        raise TypeError(f"requires_grad is {short(requires_grad)}, not a bool")
     if requires_grad and dt.kind_of(tensor.array) not in "fc":
-        raise ValueError(f"a tensor of {tensor.dtype} that requires a gradient")
+        raise ValueError(f"a tensor of dtype {tensor.dtype} cannot require a gradient")
 
 
 class Rebuilder:
     """Builds storages and tensors for the persistent ids and functions in a PyTorch checkpoint. ``bytes_of(key, size)``
-    returns the bytes of a storage, (size,) uint8, which may be filled later, before ``finish``."""
+    returns the bytes of a storage, (size,) uint8, which may be filled at any time before ``finish``."""
 
     def __init__(self, source: Source, place: Placing, bytes_of: Callable[[str, int], Ndarray]) -> None:
         self._source, self._place, self._bytes_of = source, place, bytes_of
@@ -216,7 +216,7 @@ class Rebuilder:
         }
 
     def functions(self) -> dict[Name, Any]:
-        """The functions that build tensors by their PyTorch names."""
+        """The functions that build tensors, by PyTorch name."""
         return {
             ("torch._utils", "_rebuild_tensor"): self.tensor,
             ("torch._utils", "_rebuild_tensor_v2"): self.tensor,
@@ -229,20 +229,20 @@ class Rebuilder:
     def storage(self, persistent_id: Any) -> Storage:
         """The storage for the id ("storage", type, key, location, size). Raises ValueError for any other id."""
         if type(persistent_id) is not tuple or len(persistent_id) not in (5, 6):
-            raise ValueError(f"{short(persistent_id)} instead of a persistent id")
+            raise ValueError(f"{short(persistent_id)} is not a persistent id")
         tag, form, key, location, count, *view = persistent_id
         if not isinstance(tag, str) or tag != "storage" or any(part is not None for part in view):
-            raise ValueError("a storage that is a view of another")
+            raise ValueError("a storage is a view of another")
         if not isinstance(form, DType) or not isinstance(key, str) or not isinstance(location, str):
-            raise ValueError(f"a storage of key {short(key)} on {short(location)}")
+            raise ValueError(f"a storage has the key {short(key)} and the location {short(location)}")
         if type(count) is not int or count < 0 or count * form.itemsize > self._source.size:
-            raise ValueError(f"a storage of {short(count)} elements")
+            raise ValueError(f"a storage cannot have {short(count)} elements")
         if key not in self._raw:
             self._raw[key] = self._bytes_of(key, count * form.itemsize)
         return self._memory(key, form, location)
 
     def _memory(self, key: str, form: DType, location: str) -> Storage:
-        """A storage that interprets bytes as numbers. ``finish`` converts dtypes whose stored form differs."""
+        """A storage that interprets bytes as numbers. ``finish`` converts dtypes that are stored differently."""
         if (key, form) in self._memories:
             return self._memories[key, form]
         raw = self._raw[key]
@@ -258,7 +258,7 @@ class Rebuilder:
         return memory
 
     def finish(self) -> None:
-        """Once all numbers are read, convert them and move tensors to their devices, where they still share memory."""
+        """Convert the numbers after reading, and move tensors to their devices, where they still share memory."""
         for task in self._pending:
             task()
         moving = list(self._elsewhere.values())
@@ -277,12 +277,12 @@ class Rebuilder:
     def tensor(
         self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any = False, hooks: Any = None, bits: Any = None
     ) -> Tensor:
-        """A tensor in a storage. Its offset and strides count elements. ``flag``: its requires_grad. ``bits``, which
-        PyTorch sets for lazily conjugated or negated tensors, is rejected."""
+        """Build a tensor in a storage. Its offset and strides are in elements, and ``flag`` is its requires_grad.
+        ``bits``, which PyTorch sets for lazily conjugated or negated tensors, is not supported."""
         if bits:
-            raise ValueError("a lazily conjugated or negated tensor: save x.resolve_conj()")
+            raise ValueError("it has a lazily conjugated or negated tensor: save x.resolve_conj()")
         array = view(_checked(storage).array, offset, size, stride)
-        if array.dtype == np.bool_:  # check only this part, as the storage may contain other dtypes
+        if array.dtype == np.bool_:  # convert only this part to 0 and 1, as the storage may contain other dtypes
             truths = array.view(np.uint8)
             self._pending.append(lambda: np.not_equal(truths, 0, out=truths))
         tensor: Tensor = wrap(array)
@@ -295,13 +295,13 @@ class Rebuilder:
         self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any, hooks: Any, dtype: Any, bits: Any = None
     ) -> Tensor:
         if not isinstance(dtype, DType):
-            raise TypeError(f"a tensor of dtype {short(dtype)}")
+            raise TypeError(f"a tensor cannot have dtype {short(dtype)}")
         typed = self._memory(_checked(storage).key, dtype, storage.location)
         return self.tensor(typed, offset, size, stride, flag, hooks, bits)
 
     def parameter(self, data: Any, requires_grad: Any, hooks: Any = None, state: Any = ()) -> Parameter:
         if not isinstance(data, Tensor):
-            raise TypeError(f"a Parameter of a {type(data).__name__}")
+            raise TypeError(f"it creates a Parameter from a {type(data).__name__}")
         check_flag(data, requires_grad)
         parameter = Parameter(data.detach(), bool(requires_grad))
         if id(data) in self._elsewhere:
@@ -310,9 +310,9 @@ class Rebuilder:
         return parameter
 
     def of_type(self, function: Any, cls: Any, args: Any, state: Any) -> Tensor:
-        """A tensor built by one of these functions, with attributes set."""
+        """Build a tensor with one of these functions, and set its attributes."""
         if function not in self.functions().values() or cls not in (Tensor, Parameter) or type(args) is not tuple:
-            raise TypeError(f"a tensor of class {short(cls)}")
+            raise TypeError(f"it creates a tensor of class {short(cls)}")
         tensor: Tensor = function(*args)
         set_attributes(tensor, dict_of(state))
         return tensor
@@ -320,5 +320,5 @@ class Rebuilder:
 
 def _checked(storage: Any) -> Storage:
     if not isinstance(storage, Storage):
-        raise TypeError(f"a tensor whose storage is a {type(storage).__name__}")
+        raise TypeError(f"a tensor has a {type(storage).__name__} instead of a storage")
     return storage

@@ -1,5 +1,5 @@
 """The safetensors format: a JSON header with names, dtypes, shapes and offsets, then the data. Files are byte-for-byte
-the same as from the safetensors package. The metadata has a checksum, which is verified when the whole file is read."""
+identical to those of the safetensors package. A checksum in the metadata is verified when the whole file is read."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import numpy as np
 from ..backend import dtype as dt
 from .source import Ndarray, Source, aligned, check_shape, from_halves, replaced, short
 
-KEY = "minigrad"  # the metadata key for the description of an object
+KEY = "minigrad"  # the metadata key of an object's description
 SUM = "minigrad.sum"  # the key of the file checksum, in the description or as a separate entry
 _LONGEST_SUM = 60  # characters
 _BLOCK = 1 << 16  # bytes
 _LARGEST_HEADER = 100_000_000  # the format's limit
-# By NumPy's names, smallest alignment first. Files begin with tensors of the last dtypes here.
+# By NumPy's names, smallest alignment first. Files begin with tensors of the last dtypes in this list.
 _NAMES = """
     bool:BOOL uint8:U8 int8:I8 float8_e5m2:F8_E5M2 float8_e4m3fn:F8_E4M3 float8_e8m0fnu:F8_E8M0
     float8_e4m3fnuz:F8_E4M3FNUZ float8_e5m2fnuz:F8_E5M2FNUZ int16:I16 uint16:U16 float16:F16 bfloat16:BF16
@@ -39,7 +39,7 @@ def holds(kind: np.dtype[Any]) -> bool:
 
 def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
     """Write arrays by name, and their checksum, to a path (replaced atomically) or a binary file object. Raises
-    OSError; ValueError for a lone surrogate in a name or the metadata; TypeError for non-text metadata."""
+    OSError, ValueError for a lone surrogate in a name or the metadata, and TypeError for metadata that is not text."""
     if not all(isinstance(text, str) for item in (metadata or {}).items() for text in item):
         raise TypeError(f"cannot write {f}: metadata must map strings to strings, not {metadata!r}")
     try:
@@ -67,8 +67,8 @@ def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -
 
 
 def parts(arrays: dict[str, Ndarray], metadata: dict[str, str] | None = None) -> Iterator[bytes | memoryview]:
-    """The header length, the header, and the data of contiguous arrays in sequence, sorted by dtype (largest first, so
-    that all are aligned) and then by name."""
+    """Yield the header length, the header, and the data of contiguous arrays, sorted by dtype (largest first, so that
+    all arrays are aligned) and then by name."""
     ordered = sorted(arrays.items(), key=lambda item: (-_ORDER.index(item[1].dtype.name), item[0]))
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     end = 0
@@ -86,27 +86,27 @@ def parts(arrays: dict[str, Ndarray], metadata: dict[str, str] | None = None) ->
 
 
 def _sum(entries: Iterable[tuple[str, str, tuple[int, ...], Ndarray]], metadata: dict[str, str]) -> str:
-    """A checksum of the metadata and the tensor names, dtypes, shapes and bytes, whatever their order."""
+    """A checksum of the metadata and of tensor names, dtypes, shapes and bytes. It does not depend on their order."""
     crcs = [crc32(_folded(raw), crc32(json.dumps([name, *about]).encode())) for name, *about, raw in entries]
     return f"{sum(crcs) + sum(crc32(json.dumps(item).encode()) for item in metadata.items()):x}"
 
 
 def _folded(raw: Ndarray) -> bytes:
-    """The bytes, with whole blocks replaced with the sum of their words. Unlike a checksum, it runs at memory speed."""
+    """Replace each whole block with the sum of its words. Unlike a CRC, this runs at the speed of memory."""
     end = raw.size // _BLOCK * _BLOCK
     sums = raw[:end].view("<u8").reshape(-1, _BLOCK // 8).sum(axis=1, dtype=np.uint64)
     return sums.tobytes() + raw[end:].tobytes()
 
 
 def _with_sum(metadata: dict[str, str], text: str) -> dict[str, str]:
-    """The metadata with the checksum, added to minigrad's description if that is the only entry, or as a new entry."""
+    """Add the checksum to the metadata: to minigrad's description if that is the only entry, or else as a new entry."""
     if metadata.keys() == {KEY}:
         return {KEY: f'{metadata[KEY][:-1]},"sum":"{text}"}}'}
     return {**metadata, SUM: text}
 
 
 def _without_sum(metadata: dict[str, str]) -> dict[str, str] | None:
-    """The metadata without its checksum; None if it does not have one. Detects flipped bits in its key."""
+    """The metadata without its checksum, even if bits of its key were flipped; None if it has no checksum."""
     for name, text in metadata.items():
         tail = text[-_LONGEST_SUM:]
         if not text.startswith(SUM) and (SUM in tail or (name == KEY and ',"sum":"' in tail)):
@@ -116,23 +116,23 @@ def _without_sum(metadata: dict[str, str]) -> dict[str, str] | None:
 
 
 def begins(source: Source) -> bool:
-    """Whether a file starts like this format, with a header length and an opening brace."""
+    """Whether a file starts with a header length and an opening brace, as in this format."""
     size = int.from_bytes(source.start(8), "little")
     return source.size >= 10 and size <= _LARGEST_HEADER and source.start(9)[8:] == b"{"
 
 
 def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
-    """The metadata and the arrays by name. Raises RuntimeError for a different format, damage or an unknown dtype."""
+    """Read the metadata and the arrays. Raises RuntimeError for a different format, damage or an unknown dtype."""
     size, header = _header(source)
     metadata = header.pop("__metadata__", {})
     try:
         if not all(isinstance(value, str) for value in metadata.values()):
-            raise ValueError("metadata that is not text")
+            raise ValueError("its metadata is not text")
         spans = {name: _span(name, entry) for name, entry in header.items()}
         end = 0
         for _, _, begin, stop in sorted(spans.values(), key=lambda span: span[2:]):
             if begin != end:
-                raise ValueError("data that overlaps, or has gaps")
+                raise ValueError("its data overlaps or has gaps")
             end = stop
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise source.senseless("is not a safetensors file, or is damaged", error) from None
@@ -150,7 +150,7 @@ def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
     if summed is None:
         raws = {name: raw for name, *_, raw in entries()}
     elif metadata != _with_sum(summed, f"{SUM} {_sum(entries(), summed)}"):
-        repair = f"restore it from a copy; a program that changes it must remove the metadata {SUM!r}"
+        repair = f"restore it from a copy; a program that changes it must remove {SUM!r} from the metadata"
         raise source.damaged("is damaged: its checksum is wrong", repair)
     return metadata, {name: _array(source, name, *span[:2], raws[name]) for name, span in spans.items()}
 
@@ -160,7 +160,7 @@ def _header(source: Source) -> tuple[int, dict[str, Any]]:
     if source.size < 10:
         raise source.damaged(f"is too short for a safetensors file ({source.size} bytes)")
     if not begins(source):
-        raise source.damaged("is not a file of tensors", "save it with minigrad.save, PyTorch or safetensors")
+        raise source.damaged("is not a tensor file", "save it with minigrad.save, PyTorch or safetensors")
     if 8 + size > source.size:
         raise source.damaged(f"is truncated: its header has {size} bytes, but the file has {source.size}")
     try:
@@ -181,14 +181,14 @@ def _span(name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
     """A header entry: the dtype, the shape, and the start and end of its bytes."""
     stored, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(stored, str) or not all(type(n) is int and n >= 0 for n in (begin, end)):
-        raise ValueError(f"{short(name)} has a dtype that is not text, or an offset that is not a natural number")
+        raise ValueError(f"{short(name)} has a dtype that is not text, or invalid offsets")
     try:
         check_shape(shape, 8)
     except ValueError as error:
         raise ValueError(f"{short(name)} has {error}") from None
     size = _DTYPES[stored].itemsize if stored in _DTYPES else 1 + (stored == "BF16")
     if begin > end or (stored in _KINDS and math.prod(shape) * size != end - begin):
-        raise ValueError("a tensor whose shape does not fit its bytes")
+        raise ValueError("the shape of a tensor does not match its number of bytes")
     return stored, tuple(shape), begin, end
 
 

@@ -1,4 +1,4 @@
-"""Files and file objects: memory-mapped reading, atomic replacement, and messages about damaged files."""
+"""Reads files through memory maps, replaces them atomically, and creates error messages about damaged files."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from ..autograd.mode import at_end
 from ..backend import dtype as dt
 
 Ndarray = np.ndarray[Any, Any]
-_LONGEST_PATH, _LONGEST_REASON = 200, 300  # the most characters in a message
-_LONGEST = 60  # the most characters of a value in a message
+_LONGEST_PATH, _LONGEST_REASON = 200, 300  # maximum characters in a message
+_LONGEST = 60  # maximum characters of a value in a message
 # The errors that Python and NumPy raise for invalid data
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, OverflowError, RecursionError, struct.error)
 _SCALARS = (bool, int, float, str, type(None), complex)
@@ -33,11 +33,11 @@ _REPR = Repr()
 _REPR.maxstring = _REPR.maxother = _LONGEST
 _REPR.maxlevel = 2
 _MOST_AXES = 64  # NumPy's limit
-PATIENCE = 2.0 if sys.platform == "win32" else 0.0  # seconds for other programs to close a file
+PATIENCE = 2.0 if sys.platform == "win32" else 0.0  # seconds to wait for other programs to close a file
 
 
 def short(value: Any) -> str:
-    """A value for a message: truncated text, number or class name, or else the type, as printing may take forever."""
+    """Format a value for a message: a truncated scalar or class name, or the type, as printing may never end."""
     if isinstance(value, int) and value.bit_length() > 4 * _LONGEST:
         return f"a number of {value.bit_length():,} bits"
     if type(value) in _SCALARS:
@@ -48,14 +48,14 @@ def short(value: Any) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """An error's text for a message, truncated, or only the type if the text may quote more than text and numbers."""
+    """An error's text (truncated) for a message, or only its type if an argument is not a number or text."""
     is_plain = isinstance(error, UnicodeError) or all(type(part) in _SCALARS for part in error.args)
     text = str(error) if is_plain else ""
     return (text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…") or type(error).__name__
 
 
 def cause(error: BaseException) -> BaseException | None:
-    """The error to use as the cause of another; None if its text may be huge."""
+    """The error to raise another one from; None if its text may be huge."""
     return None if reason(error).endswith("…") or reason(error) == type(error).__name__ else error
 
 
@@ -64,9 +64,9 @@ class EmptyFileError(EOFError, RuntimeError):
 
 
 class Source:
-    """The bytes to load, from a path, or from a binary file object's position to its end: ``file`` and ``data``, (n,)
-    uint8. A file is mapped and regions are copied. With ``mmap``, regions stay in the file, and changes to them stay in
-    memory. Raises FileNotFoundError if the file does not exist; AttributeError if ``f`` is not a path or a file object;
+    """The bytes to load, as ``file`` and ``data``, (n,) uint8: a whole file, or the rest of a binary file object. A
+    file is mapped, and regions are copied. With ``mmap``, regions stay in the file, but changes to them stay in memory.
+    Raises FileNotFoundError if the file does not exist; AttributeError if ``f`` is not a path or a file object;
     TypeError if it reads text; ValueError for ``mmap`` with a file object; EmptyFileError if the file is empty."""
 
     def __init__(self, f: Any, mmap: bool = False) -> None:
@@ -82,10 +82,10 @@ class Source:
             kind = type(f).__name__
             if not hasattr(f, "read"):
                 raise AttributeError(f"load takes a path or a binary file object with 'read', not a {kind}")
-            with suppress(AttributeError, OSError, ValueError):  # an in-memory object does not have a descriptor
+            with suppress(AttributeError, OSError, ValueError):  # an in-memory file object does not have a descriptor
                 mode = os.fstat(f.fileno()).st_mode
-                if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # it may be endless
-                    raise RuntimeError(f"cannot load the {kind}: it is a device, not a file of tensors.")
+                if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # reading it may never end
+                    raise RuntimeError(f"cannot load the {kind}: it is a device, not a tensor file.")
             content = f.read()
             if isinstance(content, str):
                 raise TypeError("load needs a file opened in binary mode: open(path, 'rb')")
@@ -101,21 +101,21 @@ class Source:
         return self.data[:count].tobytes()
 
     def region(self, begin: int, size: int) -> Ndarray:
-        """A copy of ``size`` bytes, or a view of ``data`` with ``mmap`` or a file object. The caller checks bounds."""
+        """A copy of ``size`` bytes, or a view for a file object or with ``mmap``. The caller must check the bounds."""
         part = self.data[begin : begin + size]
         return part.copy() if (self.path and not self.mmap) or not size else np.frombuffer(part.data, np.uint8)
 
     def end(self, size: int) -> None:
-        """Move a seekable file object to the end of the object that was read, which has ``size`` bytes."""
+        """Set a seekable file object's position to the end of the loaded object, which has ``size`` bytes."""
         if self.path is None and getattr(self._f, "seekable", lambda: False)():
             self._f.seek(size - self.size, io.SEEK_CUR)
 
     def damaged(self, fault: str, repair: str = "restore it from a copy") -> RuntimeError:
-        """The error for this file: "it <fault>" and the remedy."""
+        """Create an error for this file, with the text "it <fault>" and a remedy."""
         return RuntimeError(f"cannot load {self.name}: it {fault}. What to do: {repair}.")
 
     def senseless(self, fault: str, error: BaseException, repair: str = "restore it from a copy") -> RuntimeError:
-        """``damaged`` with another error as the reason."""
+        """Like ``damaged``, with another error as the reason."""
         return self.damaged(f"{fault} ({reason(error)})", repair)
 
 
@@ -128,20 +128,20 @@ def check_shape(shape: Any, itemsize: int) -> None:
 
 
 def aligned(raw: Ndarray, kind: Any) -> Ndarray:
-    """Bytes as numbers of a dtype, copied if unaligned, as can occur in a mapped file."""
+    """View bytes as numbers of a dtype. Unaligned bytes, which can occur in a mapped file, are copied."""
     kind = np.dtype(kind)
     return (raw.copy() if raw.ctypes.data % kind.alignment else raw).view(kind)
 
 
 def from_halves(halves: Ndarray) -> Ndarray:
-    """bfloat16 numbers from the upper halves of float32: (n,) uint16 -> (n,), in float32 if ml_dtypes is missing."""
+    """Convert the upper halves of float32 numbers, (n,) uint16, to bfloat16, or to float32 if ml_dtypes is missing."""
     if dt.bfloat16.is_available:
         return halves.astype(np.uint16, copy=False).view(dt.bfloat16.numpy)
     return (halves.astype(np.uint32) << 16).view(np.float32)
 
 
 def opened(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file for reading. Raises OSError, even if no file can have that name."""
+    """Open a file for reading. Raises OSError if that fails, even for a name that no file can have."""
     name = os.fspath(path)[:_LONGEST_PATH]
     try:
         return open(path, "rb")
@@ -159,25 +159,25 @@ def _nameless(path: str | bytes) -> OSError:
 
 
 def is_endless(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a device, a pipe or a socket, which may be endless. Even opening a pipe may block forever."""
+    """Whether a path is a device, pipe or socket, which may be endless. Even opening a pipe may block forever."""
     return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
 
 
 def _mapped(path: str) -> io.BytesIO | mmap.mmap:
-    """A file in memory, mapped unless it is empty."""
+    """Map a file into memory, unless it is empty."""
     if is_endless(path):
         raise RuntimeError(f"cannot load {path}: it is a device or a pipe. What to do: pass a file, or a file object.")
     with opened(path) as file:
         try:
-            if not os.fstat(file.fileno()).st_size:  # this includes files in /proc, which report size 0
+            if not os.fstat(file.fileno()).st_size:  # including files in /proc, which report size 0
                 return io.BytesIO()
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-        except OSError as error:  # larger than the address space
+        except OSError as error:  # for example, the file is larger than the address space
             raise OSError(error.errno, error.strerror, path) from None
 
 
 def _put_in_place(temporary: str, target: str) -> None:
-    """Rename a file over another. Windows refuses this while a program (such as a virus scanner) has it open."""
+    """Rename a file to replace another. On Windows, this fails while a program (such as a virus scanner) uses it."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
@@ -189,7 +189,7 @@ def _put_in_place(temporary: str, target: str) -> None:
 
 
 def _writable(path: Any) -> str:
-    """The real path to write. Raises OSError if no file can have that name, or it is a folder."""
+    """The real path to write to. Raises OSError if no file can have that name, or if it cannot be replaced."""
     target = os.fsdecode(path)
     try:
         os.lstat(target)
@@ -207,7 +207,7 @@ def _writable(path: Any) -> str:
 
 
 def _remove(folder: str) -> None:
-    """Remove a folder of files if it exists. After an interrupt, this can be called again, unlike rmtree."""
+    """Remove a folder of files if it exists. Unlike rmtree, this can be called again after an interrupt."""
     with suppress(OSError):
         for name in os.listdir(folder):
             os.remove(os.path.join(folder, name))
@@ -216,10 +216,10 @@ def _remove(folder: str) -> None:
 
 @contextmanager
 def replaced(path: Any) -> Iterator[str]:
-    """A temporary file to write to, which replaces ``path`` at the end, so that the old file survives a crash or full
-    disk. It is in a hidden folder next to ``path``, where the writer may put other files. The folder is removed with
-    its contents. Raises an OSError that names ``path``, even for an invalid name, a device or a pipe; RuntimeError, as
-    in PyTorch, if the folder for ``path`` does not exist."""
+    """Create a temporary file that replaces ``path`` at the end, so that the old file survives a crash or a full disk.
+    It is in a hidden folder next to ``path``, where the writer may put other files. The folder is removed with its
+    contents. Raises an OSError that contains ``path``, even for an invalid name, a device or a pipe; or a RuntimeError,
+    as in PyTorch, if the folder of ``path`` does not exist."""
     target = _writable(path)
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
@@ -229,14 +229,14 @@ def replaced(path: Any) -> Iterator[str]:
         try:
             os.mkdir(hidden)
             temporary = os.path.join(hidden, name)
-            with open(temporary, "xb") as file:  # fails early for a bad name; the umask determines the mode
+            with open(temporary, "xb") as file:  # fails early for an invalid name; the umask determines the mode
                 mode = os.stat(target if os.path.exists(target) else file.name).st_mode & 0o777
             yield temporary
             os.chmod(temporary, mode)
             with open(temporary, "rb+") as file:
                 os.fsync(file.fileno())
             _put_in_place(temporary, target)
-        except OSError as error:  # NumPy's error lacks an errno, and others name the temporary file
+        except OSError as error:  # NumPy's errors lack an errno, and others contain the temporary path
             if error.filename is None or str(error.filename).startswith(hidden):
                 raise OSError(error.errno or errno.EIO, error.strerror or str(error), os.fsdecode(path)) from error
             raise

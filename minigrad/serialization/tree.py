@@ -1,8 +1,8 @@
-"""Plain data as JSON with tensors by name: the description in a saved file's metadata. Lists and JSON scalars are
-stored unchanged. Every other value is an object with a tag: {"tuple": [...]}, {"tensor": "weight", "requires_grad":
-true}, {"OrderedDict": ...}. Tensors and mutable containers are numbered by first appearance, and {"again": number}
-refers to the same object again. A tensor that views another's memory has a layout instead of a name: {"tensor": {"of":
-"weight", "offset": 2, ...}}."""
+"""Converts plain data to JSON that refers to tensors by name: the description in a saved file's metadata. Lists and
+JSON scalars are stored unchanged. Every other value is an object with a tag: {"tuple": [...]}, {"tensor": "weight",
+"requires_grad": true}, {"OrderedDict": ...}. Tensors and mutable containers are numbered in order of appearance, and
+{"again": number} refers to an earlier one. A view of another tensor's memory has a layout instead of a name: {"tensor":
+{"of": "weight", "offset": 2, ...}}."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from .safetensors_file import holds
 from .source import Ndarray, check_shape, short
 
 _FACTORIES: dict[str, Any] = {c.__name__: c for c in FACTORIES}
-_COPIES = 16  # multiples of the file size, as each reference makes a copy
+_COPIES = 16  # limit on bytes to copy, in multiples of the file size, as each reference is copied
 _MOST_TEXT = 1 << 16  # bytes; larger values are stored like tensors
 _RAW = re.compile(r"[<>|][biufcUSMm]\d{1,9}(\[\w{1,9}\])?")  # numbers, text and times, but not Python objects
 
 
 class NotPlain(Exception):
-    """A value that only a pickle can store. The message says which value and where."""
+    """A value that only a pickle can store. The message contains the value and its position."""
 
 
 class NoFormat(NotPlain):
@@ -65,12 +65,12 @@ class Writer:
         self.arrays: dict[str, Ndarray] = {}
         self._names: dict[Any, str] = {}  # by memory
         self._parts: dict[str, Part] = {}  # by name
-        self._places: list[tuple[dict[str, Any], str, str]] = []  # nodes, tags, and names of arrays
+        self._places: list[tuple[dict[str, Any], str, str]] = []  # nodes, their tags, and names of arrays
         self._numbers: dict[int, int] = {}  # container numbers by id
         self._alive: list[Any] = []  # prevents addresses and ids from being reused
 
     def encode(self, obj: Any, where: str, name: str) -> Any:
-        """The JSON for a value. ``where``: its Python path, for messages. ``name``: the name for a tensor there."""
+        """Convert a value to JSON. ``where`` is its Python path for messages; ``name`` names it if it is a tensor."""
         kind = type(obj)
         if obj is None or kind is bool or kind is str:
             return obj
@@ -84,7 +84,7 @@ class Writer:
         if kind is np.ndarray and holds(obj.dtype):
             return self._node("array", obj, name)
         if kind is np.ndarray or (isinstance(obj, np.generic) and kind.__module__ == "numpy"):
-            array: Ndarray = np.asarray(obj)  # tensors do not support its dtype
+            array: Ndarray = np.asarray(obj)  # a dtype that tensors do not support
             if not _RAW.fullmatch(array.dtype.str) or not array.dtype.itemsize:
                 raise NotPlain(f"{where}: a numpy array of dtype {array.dtype}")
             raw = {"dtype": array.dtype.str, "shape": list(array.shape), "data": self._blob(array.tobytes(), name)}
@@ -150,7 +150,7 @@ class Writer:
         return node
 
     def finish(self) -> None:
-        """Collect the arrays. Shared memory is collected once, as an array that covers it or as the memory itself."""
+        """Collect the arrays. Shared memory is collected once, as an array that covers it or as a new array."""
         blocks(list(self._parts.values()))
         wholes = {}  # the first array that covers each block contiguously
         for name, part in reversed(self._parts.items()):
@@ -171,7 +171,7 @@ class Writer:
                 node[tag] = {"of": wholes[part.block], **place, **kind}
 
     def _free(self, name: str) -> str:
-        """An unused name for an array: the given name, possibly with a number."""
+        """An unused name for an array: ``name``, with a number if necessary."""
         free, count = name, 1
         while free in self._parts or free in self.arrays:
             count += 1
@@ -185,7 +185,7 @@ class Writer:
             place = (array.ctypes.data, array.shape, array.strides, array.dtype)  # 8-bit floats share one type code
         if place in self._names:
             return self._names[place]
-        name = name.encode(errors="backslashreplace").decode()  # the description contains the original
+        name = name.encode(errors="backslashreplace").decode()  # the description contains the original name
         free = self._free(name if name and name != "__metadata__" else "tensor")  # "__metadata__" is reserved
         self._parts[free] = Part(array)
         self._names[place] = free
@@ -193,7 +193,7 @@ class Writer:
         return free
 
     def _blob(self, data: Any, name: str) -> Any:
-        """Bytes as base64 text or, if large, as the name of an array."""
+        """Convert bytes to base64 text or, if they are large, to the name of an array."""
         if len(data) <= _MOST_TEXT:
             return base64.b64encode(data).decode("ascii")
         return {"array": self._add(np.frombuffer(data, np.uint8), name)}
@@ -213,7 +213,7 @@ class Reader:
         return {name: self._tensor_at(name, "cpu") for name in self._arrays}
 
     def whole(self, node: Any) -> Any:
-        """The object described by the whole tree. Raises LookupError, TypeError or ValueError if it is invalid."""
+        """The object that the whole tree describes. Raises LookupError, TypeError or ValueError for an invalid tree."""
         try:
             obj = self.decode(node)
             Bounds().check([obj, *self._containers])
@@ -223,7 +223,7 @@ class Reader:
         return obj
 
     def decode(self, node: Any) -> Any:
-        """The object described by a node. Raises the errors of ``whole``."""
+        """The object that a node describes. Raises the errors of ``whole``."""
         if isinstance(node, list):
             items: list[Any] = []
             self._containers.append(items)
@@ -242,7 +242,7 @@ class Reader:
         if tag in ("scalar", "ndarray"):
             raw = node[tag]
             if not _RAW.fullmatch(raw["dtype"]):
-                raise ValueError(f"an array of dtype {short(raw['dtype'])}")
+                raise ValueError(f"an array cannot have dtype {short(raw['dtype'])}")
             check_shape(raw["shape"], np.dtype(raw["dtype"]).itemsize)
             array = np.frombuffer(self._from_blob(raw["data"]), raw["dtype"]).reshape(raw["shape"])
             return array[()] if tag == "scalar" else array
@@ -277,7 +277,7 @@ class Reader:
         return container
 
     def _items(self, items: Any) -> Any:
-        """The (key, value) pairs of a JSON object, whose keys are text, or of a list of pairs."""
+        """The (key, value) pairs of a JSON object (whose keys are text) or of a list of pairs."""
         if isinstance(items, dict):
             return ((key, self.decode(value)) for key, value in items.items())
         return ((self.decode(key), self.decode(value)) for key, value in items)
@@ -296,7 +296,7 @@ class Reader:
         return tensor
 
     def _tensor_at(self, place: Any, location: str) -> Tensor:
-        """The tensor for an array that was saved from ``location``, on the device to load it to."""
+        """The tensor for an array that was saved from ``location``, on its target device."""
         name = place["of"] if isinstance(place, dict) else place
         if (name, location) not in self._tensors:
             array = self._arrays[name]

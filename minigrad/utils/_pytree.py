@@ -1,6 +1,6 @@
 """Pytrees: nested values as a list of leaves and a spec of their nesting, under PyTorch's names.
 
-Dicts, lists, tuples, named tuples, deques, tensor sizes and registered types are nodes. All else is a leaf, also None.
+Dicts, lists, tuples, named tuples, deques, tensor sizes and registered types are nodes. All else, even None, is a leaf.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class MappingKey:
 class SequenceKey(MappingKey):
     """A step from a sequence to one of its values."""
 
-    idx = property(lambda self: self.key, doc="Its index.")
+    idx = property(lambda self: self.key, doc="The index.")
 
 
 _list_flatten: Flatten = lambda tree: (tree, None)
@@ -82,8 +82,8 @@ def register_pytree_node(
     from_dumpable_context: Any = None,
     flatten_with_keys_fn: Any = None,
 ) -> None:
-    """Register a type, but not its subclasses, as a node, given functions value -> (children, context) and (children,
-    context) -> value. The other arguments are ignored. Raises ValueError if the type is already registered."""
+    """Register a type, but not its subclasses, as a node. ``flatten_fn`` returns a value's (children, context), from
+    which ``unflatten_fn`` rebuilds it. Other arguments are ignored. Raises ValueError if the type is already a node."""
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     SUPPORTED_NODES[cls] = NodeDef(flatten_fn, unflatten_fn)
@@ -109,7 +109,7 @@ def is_namedtuple(obj: Any) -> bool:
 
 
 def is_structseq_instance(obj: Any) -> bool:
-    """Whether a value is one of Python's C named tuples, such as ``time.localtime()``."""
+    """Whether a value is a named tuple that is defined in C, such as ``time.localtime()``."""
     return isinstance(obj, tuple) and hasattr(type(obj), "n_sequence_fields")
 
 
@@ -203,7 +203,7 @@ def _walk(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
 
 
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves and the spec of their nesting. ``is_leaf``: a test for additional leaves."""
+    """The leaves and the spec of their nesting. ``is_leaf`` is a test for additional leaves."""
     leaves: list[Any] = []
     return leaves, _walk(tree, is_leaf, leaves)
 
@@ -239,7 +239,7 @@ def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Is
 def tree_map_only(
     type_or_types_or_pred: Choice, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """``tree_map`` for leaves of given types or that pass a test. Other leaves are unchanged."""
+    """``tree_map`` for leaves that have certain types or pass a test. Other leaves are unchanged."""
     choice: Any = type_or_types_or_pred
     if isinstance(choice, (type, tuple, UnionType)):
         return tree_map(lambda leaf: func(leaf) if isinstance(leaf, choice) else leaf, tree, is_leaf=is_leaf)

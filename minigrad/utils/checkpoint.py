@@ -55,7 +55,7 @@ def checkpoint(
     Raises RuntimeError in the backward pass if the second run applies different ops."""
     if not is_grad_enabled():
         return function(*args, **kwargs)
-    if is_in_first_run():  # inside an outer checkpoint, whose second run makes this call a region
+    if is_in_first_run():  # inside an outer checkpoint, whose second run turns this call into a region
         with within(states()):
             return function(*args, **kwargs)
     region = Region(lambda: function(*args, **kwargs), preserve_rng_state)
@@ -145,7 +145,7 @@ class _Kept(Lost):
 
 
 def is_in_first_run() -> bool:
-    """Whether a checkpoint is in its first run, in which nodes do not save values anyway."""
+    """Whether a checkpoint is in its first run, in which no node saves values."""
     return any(isinstance(o, Region) for o in watch.observers)
 
 
@@ -157,7 +157,7 @@ def checkpoint_sequential(
     preserve_rng_state: bool = True,
 ) -> Any:
     """Run a chain of functions (or an ``nn.Sequential``) in ``segments`` parts, checkpointing all except the last.
-    Raises ValueError unless there are between one segment and one per function."""
+    Raises ValueError unless ``segments`` is between 1 and the number of functions."""
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     if not 0 < segments <= len(chain):
         raise ValueError(f"cannot split {len(chain)} functions into {segments} segments")
@@ -169,7 +169,7 @@ def checkpoint_sequential(
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The numbers of the GPUs with tensors of ``args``, and the states of their generators."""
+    """The indices of the GPUs that hold tensors in ``args``, and the states of their generators."""
     devices = sorted({x.get_device() for x in args if isinstance(x, Tensor) and x.is_cuda})
     return devices, [cuda.get_rng_state(device) for device in devices]
 

@@ -23,12 +23,12 @@ __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
 Function = Callable[..., Any]
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
-_MOST_RULES = 12  # the most rules to list in a report
+_MOST_RULES = 12  # the maximum number of rules to list in a report
 _DIRECTIONS = 2  # the number of random directions to try before checking elements
 
 
 class GradcheckError(RuntimeError):
-    """A gradient that differs from finite differences."""
+    """Raised for a gradient that differs from finite differences."""
 
 
 def gradcheck(
@@ -51,22 +51,22 @@ def gradcheck(
 ) -> bool:
     """Compare gradients of ``func(*inputs)`` with (f(x + eps) - f(x - eps)) / 2 eps.
 
-    First compares along random directions, in which all elements change together. Compares each element only if these
-    differ by more than a hundredth of ``atol``.
+    Gradients are first compared along random directions, in which all elements change together. Each element is
+    compared only if these differ by more than a hundredth of ``atol``.
 
     Args:
         func: a function of tensors that returns one or more tensors.
         inputs: a tensor or a sequence. Tensors that require a gradient are checked. They should be float64 (others
             cause a warning) or complex128, whose real and imaginary parts count as separate inputs.
-        eps: the step.
+        eps: the step size.
         atol, rtol: |analytical - numerical| may be up to atol + rtol |numerical|.
         raise_exception: raise if they differ; otherwise return False.
-        nondet_tol: how much two backward passes over the same graph may differ.
-        fast_mode: check only one direction, with the summed tolerance of all elements.
+        nondet_tol: the maximum difference between two backward passes over the same graph.
+        fast_mode: check only one direction, with the sum of the elements' tolerances.
         check_undefined_grad, ...: PyTorch's other options are ignored.
 
-    Raises GradcheckError if a gradient is wrong, with a message that shows the worst element and the rules involved;
-    ValueError if no input requires a gradient."""
+    Raises GradcheckError if a gradient is wrong, with a message that shows the worst element and the rules involved,
+    and ValueError if no input requires a gradient."""
     points = _listed(inputs)
     return _agrees(_of_reals(func, points), _reals(points), raise_exception, eps, (atol, rtol, nondet_tol), fast_mode)
 
@@ -90,8 +90,8 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """``gradcheck`` of the gradient: check second derivatives with respect to the inputs and ``grad_outputs``, the
-    incoming gradients (random if None). See ``gradcheck`` for the other arguments."""
+    """Check second derivatives by running ``gradcheck`` on the gradient, with respect to the inputs and
+    ``grad_outputs``, the incoming gradients (random if None). See ``gradcheck`` for the other arguments."""
     tensors, arriving = _listed(inputs), () if grad_outputs is None else _reals(_listed(grad_outputs))
     func, points = _of_reals(func, tensors), _reals(tensors)
     if grad_outputs is None:
@@ -179,9 +179,9 @@ def _agrees(
 def _agrees_along(
     func: Function, inputs: tuple[Any, ...], xs: list[Any], outputs: list[Any], eps: float, tolerances: Any, fast: bool
 ) -> bool:
-    """Whether vᵀ J u by the rules equals its finite difference for random u and v; if not, check the elements. |uᵢ vⱼ|
-    is at least 1/4, so a single wrong element cannot hide. The odds that several cancel out twice are about 1 in 600 if
-    their errors are near ``atol``, and negligible if the errors are greater."""
+    """Whether vᵀ J u from the gradient rules equals its finite difference for random u and v. If not, each element
+    is checked. |uᵢ vⱼ| is at least 1/4, so a single wrong element cannot hide. The odds that several cancel out twice
+    are about 1 in 600 if their errors are near ``atol``, and negligible if the errors are greater."""
     (atol, rtol, nondet_tol), draw, roots = tolerances, np.random.default_rng(0), _differentiable(outputs)
     for number in range(1 if fast else _DIRECTIONS):
         us, vs = ([_weights(t.array, draw) for t in tensors] for tensors in (xs, outputs))
@@ -252,7 +252,7 @@ def _pulled(roots: Any, xs: list[Any], arriving: Any) -> tuple[Any, ...]:
         if gradient.array.shape != x.array.shape or gradient.array.dtype != x.array.dtype:
             raise GradcheckError(
                 f"gradcheck: the gradient of checked input {i} has shape {tuple(gradient.array.shape)} and "
-                f"dtype {gradient.array.dtype}, the input {tuple(x.array.shape)} and {x.array.dtype}"
+                f"dtype {gradient.array.dtype}, but the input has {tuple(x.array.shape)} and {x.array.dtype}"
             )
     return gradients
 
@@ -280,7 +280,7 @@ def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matri
     more = [f"... and {len(rules) - _MOST_RULES} more"] if len(rules) > _MOST_RULES else []
     lines = [*list(rules)[:_MOST_RULES], *more] or ["none: no recorded ops connect this input to the output"]
     return (
-        f"Jacobian mismatch for output {j} with respect to input {i}: gradcheck finds it wrong in {int(wrong.sum())} "
+        f"Jacobian mismatch for output {j} with respect to input {i} in {int(wrong.sum())} "
         f"of {wrong.size} elements\n  worst: d output{target} / d input{source}\n"
         f"  analytical {a!r}, numerical {n!r}, absolute difference {abs(a - n):.3g}, relative "
         f"{relative:.3g}\n  gradient rules from the output to this input:\n"

@@ -8,16 +8,16 @@
     viz.explain(weight)                   the chain of rules behind a gradient, as text
     viz.attention(model, source, target)  all layers and heads
     viz.linked(model, source, target)     attention and graph on one page, linked to each other
-    viz.trace(model, x)                   every intermediate value by name: to read, replace and patch
+    viz.trace(model, x)                   every intermediate value by name, to read, replace or patch
 
-Each function returns an object that shows itself in a notebook, or prints itself (``explain``). All except ``explain``
-have ``show`` and ``save``. Pages (.html) and vector pictures (.svg) require only minigrad; PNG, PDF and charts require
-the ``viz`` extra, and pictures of graphs require Graphviz.
+Each function returns an object that displays itself in a notebook. ``explain`` returns text; all other results have
+``show`` and ``save``. Pages (.html) and vector images (.svg) require only minigrad; PNG, PDF and charts require the
+``viz`` extra, and images of graphs require Graphviz.
 
 ``playback`` and ``explain`` show the backward pass of a ``graph``. ``linked`` puts ``attention`` and a graph side by
-side. ``trace`` returns values, and can draw a graph of changes. They use ``page`` (one HTML file with scripts and
-styles from assets/), ``view`` (saving and showing), ``vector`` (SVG), ``numbers`` (arrays) and ``palette`` (colours).
-``minigrad_models.viz`` uses these to draw training runs, words, positions and music.
+side. ``trace`` returns values, and can draw the graph of a modified run. All are built on ``page`` (one HTML file with
+scripts and styles from assets/), ``view`` (saving and showing), ``vector`` (SVG), ``numbers`` (arrays) and ``palette``
+(colours). ``minigrad_models.viz`` uses these to draw training runs, words, positions and music.
 """
 
 # Functions share the names of their packages, so they are imported here eagerly.
@@ -32,5 +32,5 @@ __all__ = ["attention", "explain", "graph", "linked", "make_dot", "playback", "t
 
 
 def __dir__() -> list[str]:
-    """List the functions; other names are imported from their modules."""
+    """List only the functions; other names must be imported from their modules."""
     return [*__all__, *(name for name in globals() if name.startswith("__"))]

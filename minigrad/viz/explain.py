@@ -16,10 +16,10 @@ from .graph.graph_record import built, last_result_of
 from .numbers import similar
 from .vector import cut
 
-LINES = 12  # of a rule's source
-READS = 6  # readers shown for a tensor that has more
-WIDEST = 300  # characters of a line, without its indentation
-LONGEST = 80  # characters of a name or a line of the program
+LINES = 12  # maximum lines of a rule's source
+READS = 6  # the maximum number of readers shown for a tensor
+WIDEST = 300  # maximum characters of a line, without its indentation
+LONGEST = 80  # maximum characters of a name or a line of the program
 Label = tuple[int, ...]
 
 
@@ -33,25 +33,25 @@ class Explanation(str):
 
 
 def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False) -> Explanation:
-    """Explain the chain of rules behind a tensor's gradient, with shapes, formulas, source lines and small values:
-    which ops read the tensor, the result of each op's rule, where the rule's incoming gradient comes from, and so on up
-    to the loss. If no backward pass has run, the rules are shown without gradients.
+    """Explain the chain of rules behind a tensor's gradient, with shapes, formulas, source lines and small values. It
+    shows which ops read the tensor, the result of each op's rule, where the rule's incoming gradient comes from, and so
+    on up to the loss. If no backward pass has run, the rules are shown without gradients.
 
         print(viz.explain(layer.weight))
 
     Args:
         tensor: a leaf, a result, or the name of a leaf or result in a graph.
         depth: how many rules to follow in sequence.
-        of: the tensor that was differentiated, or the result of ``viz.graph`` or ``viz.playback`` for a call, which has
-            all lines and numbers. By default, the caller's last variable that was computed from the tensor.
-        run: run a backward pass from ``of`` now, for the numbers, without changing any ``.grad``. It always runs if an
-            earlier backward pass kept the graph (``retain_graph=True``).
+        of: the tensor to differentiate, or the result of ``viz.graph`` or ``viz.playback`` for a call, which contains
+            all lines and numbers. By default, the caller's most recent variable that was computed from the tensor.
+        run: run a backward pass from ``of`` now to compute gradients, without changing any ``.grad``. It always runs if
+            an earlier backward pass kept the graph (``retain_graph=True``).
 
-    Raises RuntimeError if the tensor requires no gradient or is not in the graph; TypeError for a name without a graph,
-    a graph without a name, something other than a tensor, or a depth that is not a number.
+    Raises RuntimeError if the tensor requires no gradient or is not in the graph, and TypeError for a name without a
+    graph, a graph without a name, an object that is not a tensor, or a depth that is not a number.
     """
     if isinstance(depth, Variable):
-        raise TypeError("explain: depth is a number of rules; pass the differentiated tensor as of=…")
+        raise TypeError("explain: depth is a number of rules; pass the tensor to differentiate as of=…")
     graph = getattr(of, "graph", of)
     if isinstance(graph, Graph):
         return Explanation(_Chain(graph, depth).text(_number(graph, tensor)))
@@ -91,7 +91,7 @@ def _number(graph: Graph, name: Variable | str) -> int:
 
 
 class _Chain:
-    """The text about a graph. A rule's label is the path to it: (1, 2) is the second rule after the first rule."""
+    """Writes about a graph. A rule's label is the path to it: (1, 2) is the second rule after the first rule."""
 
     def __init__(self, graph: Graph, depth: int) -> None:
         self.graph, self.depth = graph, depth
@@ -103,7 +103,7 @@ class _Chain:
         for edge in graph.edges:
             self.reads[edge.target].append(edge)
             op = graph.ops[graph.nodes[edge.target].op]
-            readable = _rule_of(op, edge.input) is not None or not op.rules  # or none is: interactive code
+            readable = _rule_of(op, edge.input) is not None or not op.rules  # in interactive code, none is readable
             if graph.nodes[edge.source].kind != "constant" and (edge.gradient is not None or readable):
                 self.readers[edge.source].append(edge)
         self.places: dict[int, Label] = {}  # the rule after which a node's continuation appears
@@ -162,7 +162,7 @@ class _Chain:
             yield f".grad has {summary(grad)}: other backward passes added to it, or the program changed it."
 
     def _rules(self, number: int, label: Label, edges: list[Edge]) -> Iterator[str]:
-        """The rules next to a node, each followed by its next rules unless they are already in the text."""
+        """The rules of a node's readers, each followed by the next rules unless they are already in the text."""
         indent = "  " * len(label)
         if edges and len(label) >= self.depth:
             yield f"{indent}… and so on to {_called(self.output)}: depth={self.depth} ends here"
@@ -238,7 +238,7 @@ class _Chain:
         return which + _called(self.graph.nodes[number])
 
     def _gradient(self, number: int, slot: int) -> Value | None:
-        """The gradient of one of a node's results, if known, as it always is for the first result with a gradient."""
+        """The gradient of one of a node's results, if known. The first one with a gradient is always known."""
         known_edges = [edge for edge in self.readers[number] if edge.gradient is not None]
         if slot == min((edge.slot for edge in known_edges), default=slot):
             return self.graph.nodes[number].gradient
@@ -269,7 +269,7 @@ def _parameters(source: Source) -> list[str]:
 
 
 def _rule_of(op: OpInfo, name: str) -> tuple[str, Source] | None:
-    """The key and the source of an input's rule: "xs" for variadic inputs, BACKWARD for a Function."""
+    """The key and the source of an input's rule. The key is "xs" for variadic inputs, and BACKWARD for a Function."""
     keys = (name, name.rpartition(" ")[0], BACKWARD)
     return next(((key, op.rules[key]) for key in keys if key in op.rules), None)
 
@@ -287,6 +287,6 @@ def _short(name: str) -> str:
 
 
 def _plain(line: str) -> str:
-    """A line without control characters, truncated (after its indentation) if too long."""
+    """Replace the control characters in a line, and truncate its text (after the indentation) if too long."""
     text = "".join(c if c.isprintable() else "�" for c in line)
     return cut(text, len(text) - len(text.lstrip()) + WIDEST)

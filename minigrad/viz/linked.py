@@ -16,15 +16,15 @@ from .view import Picture
 
 
 class Linked(Picture):
-    """Attention (for a single text, or for each hypothesis in a beam) and graphs (one for all, or one for each in beam
-    order; otherwise ValueError) on one page. An attention layer and the op that computed its weights link to each other
-    by the module's path, so attention and graph must come from the same model."""
+    """Attention (for a single text, or for each hypothesis in a beam) and graphs on one page. Raises ValueError unless
+    there is one graph for all texts, or one for each. A module's path links its attention layer to the op that computed
+    the weights, so the attention and the graphs must come from the same model."""
 
     def __init__(self, attention: AttentionView, graphs: Sequence[GraphView]) -> None:
         texts = max(len(attention.beam), 1)
         if len(graphs) not in (1, texts):
             raise ValueError(
-                f"got {len(graphs)} graphs for the attention of {texts} texts: pass one graph for all, or one for each"
+                f"got {len(graphs)} graphs for the attention of {texts} texts: pass one graph, or one for each text"
             )
         self.attention, self.graphs = attention, tuple(graphs)
 
@@ -37,7 +37,7 @@ class Linked(Picture):
         return Page.of("linked", title, {"title": title}, frames=frames)
 
     def svg(self, *args: Any, **look: Any) -> str:
-        """Draw the attention and graph of the first text. Arguments and errors are as in ``AttentionView.svg``."""
+        """Draw the attention and graph of the first text. See ``AttentionView.svg`` for arguments and errors."""
         return beside(self.attention.title, self.attention.svg(*args, **look), self.graphs[0].svg())
 
 
@@ -46,14 +46,14 @@ def linked(model: Module, *inputs: Any, tokens: Tokens = None, title: str = "", 
 
         viz.linked(model, source, target, tokens=(source_tokens, target_tokens)).save("translator.html")
 
-    The model is called twice in evaluation mode, and its state is restored. For ``tokens`` see ``viz.attention``. By
-    default the ``title`` names the model's class.
+    The model is called twice in evaluation mode, and its state is restored. See ``viz.attention`` for ``tokens``. By
+    default, the ``title`` contains the model's class name.
 
-    Raises TypeError for a wrong type of model or tokens, ValueError if there is no attention or tokens do not match.
+    Raises TypeError if model or tokens have the wrong type, ValueError if there is no attention or tokens do not match.
     """
     if not isinstance(model, Module):
         kind = type(model).__name__
-        raise TypeError(f"linked takes a module, whose parts link attention and graph, not {kind}")
+        raise TypeError(f"linked takes a module, not {kind}: its submodules link the attention to the graph")
     title = title or f"Attention and graph of {type(model).__name__}"
     view = attention(model, *inputs, tokens=tokens, title=title, **kwargs)
     with in_evaluation(model):

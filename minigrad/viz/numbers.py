@@ -1,4 +1,4 @@
-"""Prepares arrays for pages and pictures: copies them off a device, averages them into cells, or formats them."""
+"""Prepares arrays for pages and images: encodes them, averages them over cells, and computes their statistics."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ..backend import xp
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
-_BLOCK = 1 << 16  # elements per block of statistics on the CPU; fits into the cache
+_BLOCK = 1 << 16  # elements per block of statistics on the CPU, which fits into the cache
 _SMALLEST, _LARGEST = 1e-140, 1e140  # numbers that can be squared and summed in float64
 
 
 def coded(numbers: Any, kind: str | None = None) -> str:
-    """Numbers as base64-encoded bytes, for ``viz.bytes`` in assets/base.js. ``kind`` is their dtype, such as "<f4"."""
+    """Encode numbers in base64, for ``viz.bytes`` in assets/base.js. ``kind`` is the dtype to store, such as "<f4"."""
     return base64.b64encode(np.ascontiguousarray(numbers, kind).tobytes()).decode()
 
 
 def equal_parts(size: int, most: int) -> list[int]:
-    """The borders between at most ``most`` parts of nearly equal length along an axis: 0, ..., size."""
+    """The boundaries 0, ..., size of at most ``most`` parts of nearly equal length along an axis."""
     parts = min(size, most)
     return [i * size // parts for i in range(parts + 1)]
 
 
 def cell_means(matrix: Array, tall: Sequence[int], wide: Sequence[int]) -> Floats:
-    """Means over the cells between borders of rows and columns (see ``equal_parts``)."""
+    """Means over the cells between row and column boundaries (see ``equal_parts``)."""
     sums = np.add.reduceat(matrix, wide[:-1], axis=1, dtype=np.float64)
     sums = np.add.reduceat(sums, tall[:-1], axis=0)
     means: Floats = sums / np.outer(np.diff(tall), np.diff(wide))
@@ -39,22 +39,22 @@ def cell_means(matrix: Array, tall: Sequence[int], wide: Sequence[int]) -> Float
 
 
 def checked_number(name: str, number: int, count: int, holder: str = "there are") -> int:
-    """The index of a layer or head. Negative numbers count from the end. Raises ValueError if it is out of range."""
+    """Convert a layer or head index, which may be negative, to 0 or more. Raises ValueError if it is out of range."""
     if not -count <= number < count:
         raise ValueError(f"there is no {name} {number}: {holder} {count}" + f", from 0 to {count - 1}" * (count > 0))
     return number % count
 
 
 def similar(name: str, candidates: Iterable[str]) -> str:
-    """The most similar names for a message: "; there is 'cat', 'cart'"; "" if no name is similar."""
+    """List the most similar names for a message, as "; there is 'cat', 'cart'", or "" if no name is similar."""
     names = difflib.get_close_matches(name, [*candidates], 3, 0.5)
     return f"; there is {', '.join(map(repr, names))}" if names else ""
 
 
 @np.errstate(all="ignore")
 def statistics(array: Any) -> dict[str, float]:
-    """min, max, mean, std (divided by n) and norm of the finite elements, and the counts of zeros and nan (not finite).
-    Sums are computed in float64, block by block (Chan, Golub and LeVeque 1979, equation 2.1)."""
+    """The min, max, mean, std (divided by n) and norm of the finite elements, and counts of zeros and non-finite
+    elements. Sums are computed in float64, block by block (Chan, Golub and LeVeque 1979, equation 2.1)."""
     m, flat = xp(array), array.reshape(-1)
     step = _BLOCK if m is np else flat.size
     low, high, count, mean, spread, zeros = math.inf, -math.inf, 0, 0.0, 0.0, 0

@@ -1,6 +1,6 @@
-"""A self-contained HTML file with data, styles and scripts that makes no requests. Names from a user's program
-(tensors, tokens, files) are passed as JSON and become text on the page, never markup. The page's policy forbids all
-requests, and all scripts except its own."""
+"""A self-contained HTML file with data, styles and scripts. Names from a user's program (tensors, tokens, files) are
+passed as JSON and become text on the page, never markup. The page's content security policy blocks all requests, and
+all scripts except its own."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _SAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028":
 
 @dataclass(frozen=True)
 class Page:
-    """A page that works offline. ``data`` is JSON data for `await viz.data()` (assets/base.js); numbers that are not
-    finite become strings: "NaN", "Infinity", "-Infinity" (`viz.number` converts them back)."""
+    """A page that works offline. `await viz.data()` (assets/base.js) returns ``data`` from JSON, where non-finite
+    numbers are the strings "NaN", "Infinity" and "-Infinity" (`viz.number` converts them back)."""
 
-    title: str  # of the window, as plain text
+    title: str  # the window title, as plain text
     data: Any
     scripts: tuple[str, ...] = ()  # files in assets/, after base.js
-    styles: tuple[str, ...] = ()  # and after base.css
-    body: str = ""  # the page's HTML, without anything from a user
-    height: int = 640  # in pixels, in a notebook
-    frames: tuple[Page, ...] = ()  # pages whose scripts may run in this page; ``data["frames"]`` has their HTML
+    styles: tuple[str, ...] = ()  # files in assets/, after base.css
+    body: str = ""  # the page's HTML, without user data
+    height: int = 640  # the height in a notebook, in pixels
+    frames: tuple[Page, ...] = ()  # pages whose scripts may run in this page; ``data["frames"]`` contains their HTML
 
     @classmethod
     def of(cls, name: str, title: str, data: Any, scripts: tuple[str, ...] = (), **more: Any) -> Page:
-        """The page that assets/NAME.js (or ``scripts``) and assets/NAME.css draw in the element with the id NAME."""
+        """Create a page that assets/NAME.js (or ``scripts``) draws in the element #NAME, styled by assets/NAME.css."""
         body = f'<main id="{name}"></main>'
         return cls(title, data, scripts or (f"{name}.js",), (f"{name}.css",), body, **{"height": 760, **more})
 
@@ -77,8 +77,8 @@ class Page:
         return "\n".join(asset(name) for name in ("base.js", *self.scripts))
 
     def framed(self, svg: str = "") -> str:
-        """The page in a frame for a notebook, light or dark like the notebook. ``svg`` is a picture to show instead
-        where frames are removed from notebooks, as on GitHub."""
+        """The page in an iframe for a notebook, with the notebook's light or dark theme. ``svg`` is an image to show
+        instead where iframes are removed from notebooks, as on GitHub."""
         picture = base64.b64encode(svg.encode("utf-8", "replace")).decode()
         instead = f'<img src="data:image/svg+xml;base64,{picture}" alt="{_text(self.title)}">' if svg else ""
         return (
@@ -91,8 +91,8 @@ class Page:
 
 
 def written(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write a file atomically; text is UTF-8, with "\\n" line endings on every system. Raises OSError if it cannot be
-    written (FileNotFoundError if the folder does not exist); an older file is kept."""
+    """Write a file atomically. Text is encoded as UTF-8, with "\\n" line endings on every system. Raises OSError, and
+    keeps any existing file, if the file cannot be written (FileNotFoundError if the folder does not exist)."""
     file = Path(path)
     folder = Path(os.path.realpath(file)).parent
     if not folder.is_dir():
@@ -113,7 +113,7 @@ def _text(title: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Replace numbers that JSON lacks with strings, for the page's `viz.number`."""
+    """Replace numbers that JSON cannot represent with strings, which the page's `viz.number` converts back."""
     if isinstance(value, dict):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -1,5 +1,5 @@
-"""The colours of pictures in light and dark mode. assets/base.css and dark.css define the same colours for pages. All
-text has a contrast of at least 4.5 : 1 (WCAG 2.2, success criterion 1.4.3)."""
+"""The colours of images in light and dark mode. assets/base.css and dark.css define the same colours for pages. All
+text has a contrast ratio of at least 4.5:1 (WCAG 2.2, success criterion 1.4.3)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours as "#rrggbb" for text (ink, quiet), thin lines, the paper and fields on it, highlights (accent), numbers
-    by sign (plus, minus), graph edges, numbers that are not finite (wrong), and series."""
+    """Colours as "#rrggbb" for text (ink, quiet), thin lines, the background (paper) and fields on it, highlights
+    (accent), positive and negative numbers (plus, minus), graph edges, non-finite numbers (wrong), and series."""
 
     ink: str
     quiet: str
@@ -27,18 +27,18 @@ class Palette:
     series: tuple[str, ...]
 
     def nth(self, number: int) -> str:
-        """The colour of a series, run or head. Colours repeat after the last."""
+        """The colour of a series, run or head. The colours repeat if there are not enough."""
         return self.series[number % len(self.series)]
 
     def on_accent(self, opacity: float = 1.0) -> str:
-        """Black or white, whichever contrasts more with the accent on the paper (at least 4.58 : 1)."""
+        """Black or white, depending on which contrasts more with the accent on the paper (at least 4.58:1)."""
         shade = [p + opacity * (a - p) for a, p in zip(rgb(self.accent), rgb(self.paper), strict=True)]
         return "#000000" if luminance(shade) > 0.179 else "#ffffff"
 
 
 _ON_LIGHT = ("#2458b3", "#b3402a", "#2b7a4b", "#7d55a8", "#8f6409", "#1d7583", "#a83c76", "#5f6368")
 _ON_DARK = ("#8fb6f5", "#f0a08c", "#8ccf9f", "#c5a6ea", "#dfbb67", "#7ecbd6", "#ec9cc5", "#b9bec4")
-_COLOURS: dict[str, tuple[Any, Any]] = {  # on light and on dark paper
+_COLOURS: dict[str, tuple[Any, Any]] = {  # on a light and on a dark background
     "ink": ("#1b1c1e", "#e9e7e2"),
     "quiet": ("#5f6368", "#9da2a8"),
     "line": ("#dedfe0", "#34383c"),

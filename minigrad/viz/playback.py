@@ -1,4 +1,4 @@
-"""``viz.playback``: a backward pass step by step, as a page that plays it and as pictures of its steps."""
+"""``viz.playback``: a backward pass step by step, as an interactive page and as images of its steps."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from .page import Page
 from .vector import cut
 from .view import Picture
 
-MOST = 6  # gradients to list one by one
-_LONGEST = 120  # characters of a line
+MOST = 6  # maximum number of gradients to list individually
+_LONGEST = 120  # maximum characters of a line
 _INDENT = "    "
 
 
 def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Playback:
     """Show the backward pass step by step: each node's rule with its file and line, the incoming gradient, the gradient
-    on each edge, and the running sum at each target. It runs in the engine's order, and does not change any ``.grad``.
+    on each edge, and the running sum at each target. Nodes run in the engine's order; no ``.grad`` changes.
 
         viz.playback(loss).save("backward.html")
         viz.playback(model, tokens)
         viz.playback(loss).save("third.svg", step=3)
 
     Args:
-        loss_or_module: a tensor whose graph still exists (it is kept), or a module or function, as in ``viz.graph``. If
-            the tensor is not a scalar, the backward pass starts from its sum.
+        loss_or_module: a tensor whose graph has not been freed (the graph is kept), or a module or function, as in
+            ``viz.graph``. If the tensor is not a scalar, the backward pass starts from its sum.
 
     Raises RuntimeError if a backward pass has freed the graph, and the errors of ``viz.graph``.
     """
@@ -58,8 +58,8 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **k
 class Delivery:
     """A gradient that a node passes to one of its inputs."""
 
-    input: str  # its name in the node's op: "a", or "xs 2" in a variadic op
-    target: int  # the number of the receiving node or leaf in the graph
+    input: str  # the input's name in the node's op: "a", or "xs 2" in a variadic op
+    target: int  # the index of the receiving node or leaf in the graph
     slot: int  # the index of the target's result
     gradient: Value  # the rule's result, before it is summed
     total: Value  # the sum at the target so far
@@ -71,18 +71,18 @@ class Delivery:
 class Step:
     """One node of the backward pass."""
 
-    node: int  # its number in the graph
+    node: int  # its index in the graph
     arrived: dict[int, Value]  # the gradients of its results, by slot
     deliveries: tuple[Delivery, ...]  # the results of its rules, in the engine's order
     seconds: float  # time for its rules
 
 
 class _Recorder(Shown):
-    """Keeps summaries of each step in a backward pass, summing in the engine's order and dtype."""
+    """Summarises each step of a backward pass. Gradients are summed in the engine's order and dtype."""
 
     def __init__(self, tape: list[Node]) -> None:
         super().__init__(tape)
-        self._totals: dict[tuple[Node, int], tuple[Value, int]] = {}  # by edge: the sum, and the number of gradients
+        self._totals: dict[tuple[Node, int], tuple[Value, int]] = {}  # by edge: sum and number of gradients
         self._sums: dict[Target, Array] = {}  # incomplete sums
         self._counts: Counter[Target] = Counter()  # gradients received
 
@@ -105,7 +105,7 @@ class _Recorder(Shown):
             self._sums.pop(target_of(target, slot), None)
 
     def steps(self, nodes: Builder) -> Iterator[Step]:
-        """All steps in order, with the nodes' numbers in the graph."""
+        """All steps in order, with the indices of their nodes in the graph."""
         for node, seconds in self.seconds.items():
             slots = range(len(node.results or (None,)))
             arrived = {slot: self.results[node, slot] for slot in slots if (node, slot) in self.results}
@@ -119,7 +119,7 @@ class _Recorder(Shown):
 
 @dataclass(eq=False)
 class Playback(Picture):
-    """A backward pass to play. At step 0 no node has run, so gradients are missing (not zero)."""
+    """A recorded backward pass. At step 0 no node has run yet, so gradients are missing (not zero)."""
 
     graph: Graph  # all nodes and edges, drawn as by ``viz.graph``
     steps: tuple[Step, ...]  # in the engine's order, newest node first
@@ -136,15 +136,15 @@ class Playback(Picture):
         return Page.of("playback", f"Backward of {self.graph.title}", packed(self.graph, steps=steps), scripts)
 
     def svg(self, step: int = -1, dark: bool = False) -> str:
-        """The picture of the graph at a step, with the step's rules and numbers below. ``step``: 0 is before the first
-        step (1); by default the last step. ``dark`` uses dark colours. Graphviz's ``dot`` draws it. Raises ValueError
-        if the step is out of range, ImportError like ``viz.graph``."""
+        """Draw the graph at a step with Graphviz's ``dot``, with the step's rules and numbers below. ``step`` counts
+        from 1 (0 is before the first step) and is the last step by default; ``dark`` uses dark colours. Raises
+        ValueError if the step is out of range, and ImportError if Graphviz is missing."""
         number = checked_number("step", step, len(self) + 1, "with the one before backward there are")
         return _StepDot(self.graph, fold.tree(self.graph), self.steps, number, dark).svg()
 
 
 class _StepDot(Dot):
-    """Draws the graph after step ``number`` (0: before the first). The groups around its node are open."""
+    """Draws the graph after step ``number`` (0: before the first), and opens the groups around that step's node."""
 
     def __init__(self, graph: Graph, tree: Tree, steps: Sequence[Step], number: int, dark: bool) -> None:
         self.steps, self.number = steps, number

@@ -1,5 +1,5 @@
 """``viz.trace``: a model call whose named intermediate values can be read, replaced and patched. A value is a tensor,
-or tuples, lists and dictionaries of tensors, whose parts are named as in Python. Names are the same in every run."""
+or a tuple, list or dict of tensors, which are named by index ("lstm[0]"). Names are the same in every run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Change = Callable[[Any], Any] | Tensor | float  # a replacement for a value, or 
 
 
 def trace(model: Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Run:
-    """Call a model and keep every intermediate value under its name.
+    """Call a model and store every intermediate value under a name.
 
         run = viz.trace(model, x)
         run["layers.0.attention.weights"]                    a tensor
@@ -50,22 +50,22 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Run:
     "PATH.OP 2" the results of its ops. Attention has "PATH.weights", "PATH.scores", "PATH.q", "PATH.k", "PATH.v" and
     "PATH.heads". The model's result is "output".
 
-    A module, a module's method, or a function is called once, and again for each change, in its current mode, and its
-    state is restored. Values stay in the graph, so gradients flow through them.
+    The model (a module, a module's method, or a function) is called once, and again for each change, in its current
+    mode. Its state is restored afterwards. Values stay in the graph, so gradients flow through them.
 
-    Raises TypeError if the model is not callable or a value can be read only once; RuntimeError if no op ran.
+    Raises TypeError if the model is not callable or an input is an iterator, and RuntimeError if no op ran.
     """
     if not callable(model):
         raise TypeError(f"trace takes a module or a function, not {type(model).__name__}")
     for value in (*inputs, *kwargs.values()):
         if isinstance(value, Iterator):
             kind = type(value).__name__
-            raise TypeError(f"trace calls the model again for each change: pass a list, not a {kind}")
+            raise TypeError(f"trace calls the model again for each change, so inputs cannot be a {kind}: pass a list")
     return Run((model, inputs, kwargs, default_generator.get_state()), {})
 
 
 class Run(Mapping[str, Any]):
-    """A model call: names and values in the order of computation. ``output`` is the model's result."""
+    """A traced model call: a mapping of names to values, in order of computation. ``output`` is the model's result."""
 
     def __init__(self, call: Call, changes: Mapping[str, list[Change]]) -> None:
         self._call, self._changes, model = call, dict(changes), call[0]
@@ -73,8 +73,8 @@ class Run(Mapping[str, Any]):
         self.title = title = type(model).__name__ if isinstance(model, Module) else getattr(model, "__name__", "call")
         if inspect.isgenerator(self.output) or inspect.isawaitable(self.output) or isinstance(self.output, Iterator):
             raise TypeError(
-                f"{title} returned a {type(self.output).__name__}, which runs later: trace a function that reads it, "
-                f"such as lambda x: list(model(x))"
+                f"{title} returned a {type(self.output).__name__}, which runs later: trace a function that consumes "
+                f"it, such as lambda x: list(model(x))"
             )
         if not recorder.ops:
             raise RuntimeError(f"no op ran on tensors in {title}: there is nothing to trace")
@@ -82,10 +82,10 @@ class Run(Mapping[str, Any]):
         self._names = {name: name for name in recorder.values} | recorder.other_names
         missed = [name for name in changes if name not in recorder.changed]
         if missed:
-            raise RuntimeError(f"with the changes, {', '.join(map(repr, missed))} was no longer computed")
+            raise RuntimeError(f"{', '.join(map(repr, missed))} was not computed in the run with the changes")
 
     def __getitem__(self, name: str) -> Any:
-        """The value with this name: a tensor, or a module's result. Raises KeyError, listing similar names."""
+        """The value with this name: a tensor, or a module's result. Raises KeyError, with a list of similar names."""
         value = self._values[self._known(name)]
         return value() if inspect.isfunction(value) else mapped(value, name, lambda saved, _: saved.get(name), Kept)
 
@@ -99,7 +99,7 @@ class Run(Mapping[str, Any]):
         return name in self._names
 
     def names(self, pattern: str = "*") -> list[str]:
-        """The names that match a pattern: "*.weights", "layers.0.*"."""
+        """The names that match a pattern, such as "*.weights" or "layers.0.*"."""
         fits = re.compile(translate(pattern.replace("[", "[[]"))).match
         return [name for name in self if fits(name)]
 
@@ -108,9 +108,9 @@ class Run(Mapping[str, Any]):
         return f"<run of {self.title}: {len(self)} names{changed}>"
 
     def edited(self, replace: Mapping[str, Change]) -> Run:
-        """A run of the same call with replaced values: a tensor, a number, or a function from the old value to the new
-        one for each name (or pattern, "layers.*.mlp"). Gradients flow into them. Raises KeyError for an unknown name,
-        RuntimeError for a value of a different shape."""
+        """Run the same call with replaced values. ``replace`` maps each name or pattern ("layers.*.mlp") to a tensor, a
+        number, or a function from the old value to the new one. Gradients flow into the new values. Raises KeyError for
+        an unknown name, and RuntimeError for a value of a different shape."""
         places = {name: list(change) for name, change in self._changes.items()}
         for pattern, what in replace.items():
             for name in self._matching(pattern):
@@ -118,9 +118,9 @@ class Run(Mapping[str, Any]):
         return Run(self._call, places)
 
     def patch(self, name: str, value: Any, at: Any = None) -> Run:
-        """A run with another run's values for a name or pattern (activation patching: Vig et al. 2020, Meng et al.
-        2022). ``value`` is the other run, or a tensor, array or number. ``at`` is an index to patch only a part: for
-        head 2 of (B, H, T, D), use ``(slice(None), 2)``."""
+        """Run the call with another run's values for a name or pattern (activation patching: Vig et al. 2020, Meng et
+        al. 2022). ``value`` is the other run, or a tensor, array or number. ``at`` selects the part to patch: for head
+        2 of (B, H, T, D), use ``(slice(None), 2)``."""
 
         def patching(source: Any) -> Change:
             copied = mapped(source, "", lambda part, _: leaf(part))
@@ -135,14 +135,14 @@ class Run(Mapping[str, Any]):
         return self.edited({n: patching(value[n] if isinstance(value, Run) else value) for n in names})
 
     def graph(self, **look: Any) -> GraphView:
-        """The graph of the call, in which each change is a "replaced" node with its name. The model runs once more.
-        ``look`` has arguments for ``viz.graph``. Raises RuntimeError if nothing in the result requires a gradient."""
+        """The graph of the call, in which each change is a "replaced" node with the value's name. The model runs once
+        more. ``look`` is passed to ``viz.graph``. Raises RuntimeError if nothing in the result requires a gradient."""
         model, inputs, kwargs, random = self._call
 
         def again(*inputs: Any, **kwargs: Any) -> Any:
             return record((model, inputs, kwargs, random), self._changes)[1]
 
-        # A method of the model, so that the graph gets the names of its modules.
+        # Make it look like a method of the model, so that the graph knows the names of its modules.
         owner = model if isinstance(model, Module) else getattr(model, "__self__", None)
         signature = inspect.signature(model.forward if isinstance(model, Module) else model)
         vars(again).update(__self__=owner, __signature__=signature)
@@ -151,7 +151,7 @@ class Run(Mapping[str, Any]):
 
     def _known(self, name: str) -> str:
         if name not in self._names:
-            raise KeyError(f"no value is called {name!r}{similar(name, self)}. run.names('*') has all {len(self)}")
+            raise KeyError(f"no value is called {name!r}{similar(name, self)}. run.names() lists all {len(self)} names")
         return self._names[name]
 
     def _matching(self, pattern: str) -> list[str]:
@@ -160,14 +160,14 @@ class Run(Mapping[str, Any]):
 
 
 def parts(value: Any, name: str) -> dict[str, Tensor]:
-    """The tensors in a value by name: "lstm[0]" and "lstm[1]" for a pair "lstm"."""
+    """The tensors in a value by name, such as "lstm[0]" and "lstm[1]" for a pair called "lstm"."""
     tensors: dict[str, Tensor] = {}
     mapped(value, name, lambda tensor, part: tensors.setdefault(part, tensor))
     return tensors
 
 
 def mapped(value: Any, name: str, function: Callable[[Any, str], Any], kind: type = Tensor) -> Any:
-    """The value with each tensor (or instance of ``kind``) replaced by ``function(tensor, its name)``."""
+    """Replace each tensor (or instance of ``kind``) in a value with ``function(tensor, its name)``."""
     if isinstance(value, kind):
         return function(value, name)
     if isinstance(value, Mapping):
@@ -183,18 +183,18 @@ def mapped(value: Any, name: str, function: Callable[[Any, str], Any], kind: typ
 
 
 class Kept:
-    """A tensor as recorded: later in-place changes do not affect its numbers."""
+    """A recorded tensor, whose numbers later in-place ops do not change."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.version = tensor._changes[0]
         self.tensor = tensor
-        if not tensor.is_leaf or not tensor.requires_grad:  # a leaf must get its own gradient
+        if not tensor.is_leaf or not tensor.requires_grad:  # a leaf must receive its own gradient
             self.tensor = wrap(tensor.array)
             (self.tensor._node, self.tensor._slot), self.tensor._needs = tensor._source(), tensor._wanted()
             self.tensor._changes = tensor._changes
 
     def save(self) -> None:
-        """Copy the numbers before their memory changes."""
+        """Copy the numbers before an in-place op overwrites them."""
         tensor: Tensor = wrap(self.tensor.array.copy())
         tensor._node, tensor._slot, tensor._needs = self.tensor._node, self.tensor._slot, self.tensor._needs
         self.tensor, self.version = tensor, 0
@@ -216,7 +216,7 @@ def replaced(new: Array, old: Array, name: str) -> Array:
 
 def _in_place_of(old: Tensor, new: Any, name: str) -> Tensor:
     if is_in_first_run():
-        raise RuntimeError(f"{name!r} is computed inside a checkpoint, which would run again without the change")
+        raise RuntimeError(f"{name!r} is computed inside a checkpoint, which would be recomputed without the change")
     if isinstance(new, bool | int | float | complex):
         new = leaf(full_like(old, new))
     elif isinstance(new, np.ndarray | np.generic | list):
@@ -231,36 +231,36 @@ def _in_place_of(old: Tensor, new: Any, name: str) -> Tensor:
 
 
 def leaf(value: Tensor) -> Tensor:
-    """A copy that receives a gradient, so that the graph shows it."""
+    """A copy that requires a gradient, so that the graph shows it."""
     copied = value.detach().clone()
     return copied.requires_grad_() if copied.is_floating_point() else copied
 
 
-_IN_PLACE = ("put", "assign_view")  # they have already changed memory
+_IN_PLACE = ("put", "assign_view")  # ops that have already changed memory when they are observed
 _THROUGH = ("dropout", "reshape", "cast", "identity")  # between a softmax and its product with the values
 _PRODUCTS = ("matmul", "einsum_pair")
 
 
 class Recorder(Within):
-    """Records one call. ``changes`` have the names of ops, inputs and results, which are the same in every run."""
+    """Records one call. ``changes`` use the names of ops, inputs and results, which are the same in every run."""
 
     def __init__(self, owner: Module | None, changes: Mapping[str, list[Change]]) -> None:
         super().__init__(Modules(owner))
-        self.values: dict[str, Any] = {}  # by name: Kept, or a function that computes it, or a structure of Kept
-        self.other_names: dict[str, str] = {}  # aliases, and the names that they stand for
+        self.values: dict[str, Any] = {}  # by name: Kept, a structure of Kept, or a function that computes the value
+        self.other_names: dict[str, str] = {}  # the names that aliases refer to
         self.changed: set[str] = set()
-        self.error: BaseException | None = None  # from the user's replacement, as ops wrap errors
+        self.error: BaseException | None = None  # raised by the user's replacement; kept because ops wrap errors
         self.ops = 0
         self._changes = changes
         self._paths = {name for name, _ in owner.named_modules()} if owner else set[str]()
         self._taken: Counter[str] = Counter()
-        self._scopes = [("", "")]  # for each module call the prefix of its values, and its path
-        self._spans: list[tuple[str, str]] = []  # kinds and names
-        self._quiet = 0  # inside the ops of a replacement, or a backward pass
+        self._scopes = [("", "")]  # for each open module call, the prefix of its values and its path
+        self._spans: list[tuple[str, str]] = []  # kinds and names of open spans
+        self._quiet = 0  # depth of replacements and backward passes, whose ops are not recorded
         self._names: dict[int, str] = {}  # of tensors, by id
         self._sources: dict[int, tuple[Op, Any]] = {}  # the op that computed a result, and its first argument
-        self._aliases: set[tuple[str, str]] = set()  # aliases, unnumbered, and their names
-        self._alive: list[Any] = []  # so that ids stay in use
+        self._aliases: set[tuple[str, str]] = set()  # unnumbered aliases and the names that they refer to
+        self._alive: list[Any] = []  # prevents ids from being reused
 
     def call(self, function: Callable[..., Any], inputs: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         try:
@@ -303,10 +303,10 @@ class Recorder(Within):
         return self._passed(self._scopes[-1][0] or "output", result)
 
     def _inputs(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The arguments for a call, after changes. The first tensor is "input"; each tensor is "input.NAME"."""
+        """Record a call's arguments, with changes. The first tensor is "input"; each is also "input.NAME"."""
         try:
             bound = inspect.signature(function).bind(*args, **kwargs)
-        except (TypeError, ValueError):  # it is built in, or the call itself will fail
+        except (TypeError, ValueError):  # the function is built in, or the call itself will fail
             return args, kwargs
         tensors: list[str] = []  # the names of the parts that are tensors
 
@@ -329,7 +329,7 @@ class Recorder(Within):
         self.ops += 1
         within, span_name = self._spans[-1] if self._spans else ("", "")
         if within == "call" and span_name.endswith("_") and op.name not in _IN_PLACE:
-            for saved in self.values.values():  # before their memory is overwritten
+            for saved in self.values.values():  # copy values before their memory is overwritten
                 if isinstance(saved, Kept) and owner(saved.tensor.array) is owner(getattr(args[0], "array", None)):
                     saved.save()
         name = self._free(self._within(op.name))
@@ -341,12 +341,12 @@ class Recorder(Within):
         if is_attention:
             self._also("heads", value)
         if op.view and value is not result and isinstance(value, Tensor):
-            value._changes = args[0]._changes  # ``view`` uses this to detect a copy
+            value._changes = args[0]._changes  # ``view`` uses this to detect copies
         self._sources[id(value)] = op, args[0] if args else None
         return value
 
     def _attention(self, args: tuple[Any, ...], result: Tensor) -> Tensor:
-        """Name the weights that the fused op does not keep; its definition computes them when read or changed."""
+        """Name the weights that the fused op does not keep. They are computed when they are read or changed."""
         query, key, value, mask, keep, is_causal, scale, dropout_p = args
         for letter, tensor in zip("qkv", (query, key, value), strict=True):
             self._also(letter, tensor)
@@ -368,7 +368,7 @@ class Recorder(Within):
         return composed
 
     def _note_weights(self, args: tuple[Any, ...]) -> bool:
-        """Name a softmax "weights" if its result multiplies values. Returns whether one was found."""
+        """Name a softmax "weights" if a factor of the product comes from it. Returns whether one does."""
         for factor in args[:2]:
             while (source := self._sources.get(id(factor))) and source[0].name in _THROUGH:
                 factor = source[1]
@@ -413,8 +413,8 @@ class Recorder(Within):
         for change in self._changes.get(name, ()):
             if fixed:
                 raise RuntimeError(
-                    f"{name!r} is an assignment into memory, which cannot be replaced: replace the value that is "
-                    f"assigned, or a value that reads it"
+                    f"{name!r} is an in-place assignment, which cannot be replaced: replace the assigned value, or a "
+                    f"value that is computed from the result"
                 )
             new = self._replacement(change, tensor, name)
             with self._quietly():
@@ -430,7 +430,7 @@ class Recorder(Within):
             try:
                 new = change(value) if callable(change) and not isinstance(change, Tensor) else change
                 if new is None:
-                    raise RuntimeError(f"the replacement of {name!r} returned None: it must return the new value")
+                    raise RuntimeError(f"the replacement of {name!r} returned None instead of the new value")
                 return new
             except Exception as error:
                 error.add_note(f"in the replacement of {name!r}")
@@ -444,7 +444,7 @@ class Recorder(Within):
             self.other_names[self._free(alias)] = name
 
     def _free(self, name: str, op: bool = True) -> str:
-        """The name, numbered if it is taken. A module's path is reserved for that module, called or not."""
+        """The name, numbered if already in use. A module's path is reserved for it, even if it never runs."""
         if op and name in self._paths:
             self._taken[name] = max(self._taken[name], 1)
         while True:

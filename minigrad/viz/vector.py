@@ -1,4 +1,4 @@
-"""Vector pictures, drawn without a library. User-defined names are escaped, without characters that XML forbids."""
+"""SVG images, drawn without a library. User-defined names are escaped, and characters that XML forbids are replaced."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WIDTHS = (
 )
 _ASCII = dict(zip(map(chr, range(32, 127)), map(int, _WIDTHS.split()), strict=True))
 Box = tuple[float, float, float, float]
-_SHAPELESS = ("Cc", "Cs", "Zl", "Zp")  # control characters, surrogates, ends of lines and paragraphs
+_SHAPELESS = ("Cc", "Cs", "Zl", "Zp")  # control characters, surrogates, line and paragraph separators
 # Also characters that XML rejects, or that change the direction of the text around them.
 _NO_TEXT = "\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _MARKS = str.maketrans({"\n": "↵", "\r": "␍", "\t": "⇥"})
@@ -38,7 +38,7 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Drawing:
-    """Builds an SVG file; elements become text at once. Units are CSS pixels, and y grows downwards."""
+    """Builds an SVG file. Units are CSS pixels, and the y-axis points downwards."""
 
     paper, fonts, unit = PAPER, SANS, ""
 
@@ -47,7 +47,7 @@ class Drawing:
         self.parts: list[str] = []
 
     def add(self, element: str, content: str = "", **attributes: Any) -> None:
-        """Add an element; ``content`` is text. ``stroke_width=2`` becomes ``stroke-width="2"``; None is left out."""
+        """Add an element with text ``content``. ``stroke_width=2`` becomes ``stroke-width="2"``; None is omitted."""
         text = "".join(
             f' {name.rstrip("_").replace("_", "-")}="{escaped(_short(value))}"'
             for name, value in attributes.items()
@@ -83,8 +83,8 @@ def escaped(text: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Make blanks in text visible: spaces at its ends as "·", all-space text as "␣", line endings as "↵" and "␍", tabs
-    as "⇥", other characters without a shape as "�", empty text as "∅", and text of only joiners and other spaces as
+    """Make invisible characters visible: leading and trailing spaces become "·", all-space text "␣", line endings "↵"
+    and "␍", tabs "⇥", other invisible characters "�", empty text "∅", and text of only joiners and other spaces its
     code points. (``viz.visible`` in base.js does the same.)"""
     if text.strip(" ") and all(unicodedata.category(c) in ("Cf", "Zs") for c in text):
         return " ".join(f"U+{ord(c):04X}" for c in text)
@@ -97,7 +97,7 @@ def clean(text: str) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Cut text to at most ``most`` characters, with "…" if it was cut."""
+    """Truncate text to at most ``most`` characters, ending in "…" if it was truncated."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -106,7 +106,7 @@ def _short(value: Any) -> str:
 
 
 def size(svg: str) -> tuple[float, float]:
-    """The width and height in CSS pixels. Raises ValueError if the SVG does not give them in pixels or points."""
+    """The width and height in CSS pixels. Raises ValueError if the SVG does not specify them in pixels or points."""
     sides = {name: float(x) * (POINT if unit == "pt" else 1) for name, x, unit in _SIDE.findall(_root(svg)[0])}
     if set(sides) != {"width", "height"} or 0 in sides.values():
         raise ValueError("an SVG must have a width and height, in pixels or points")
@@ -114,7 +114,7 @@ def size(svg: str) -> tuple[float, float]:
 
 
 def scaled(svg: str, scale: float) -> str:
-    """Scale a picture by ``scale``. Raises ValueError if it is not positive, or this is not an SVG."""
+    """Scale an SVG. Raises ValueError if ``scale`` is not positive, or if ``svg`` is not an SVG."""
     root = _root(svg)
     factor = checked_scale(scale)
     tag = _SIDE.sub(lambda side: f'{side[1]}="{float(side[2]) * factor:.6g}{side[3]}"', root[0])
@@ -122,7 +122,7 @@ def scaled(svg: str, scale: float) -> str:
 
 
 def beside(title: str, *pictures: str) -> str:
-    """Combine pictures from left to right. Raises ValueError like ``size``."""
+    """Place SVGs side by side, from left to right. Raises ValueError in the same cases as ``size``."""
     sizes = [size(svg) for svg in pictures]
     drawing = Drawing(sum(wide for wide, _ in sizes) + GAP * (len(sizes) - 1), max(high for _, high in sizes), title)
     left = 0.0
@@ -135,9 +135,9 @@ def beside(title: str, *pictures: str) -> str:
 
 
 def checked_scale(scale: float) -> float:
-    """A positive, finite factor. Raises ValueError for other values."""
+    """Return ``scale``. Raises ValueError unless it is positive and finite."""
     if not 0 < scale < math.inf:
-        raise ValueError(f"scale is {scale}; it must be positive")
+        raise ValueError(f"scale must be positive and finite, not {scale}")
     return scale
 
 
@@ -148,7 +148,7 @@ def _root(svg: str) -> re.Match[str]:
 
 
 class PointDrawing(Drawing):
-    """A picture in the colours of a palette; units are points, like font sizes."""
+    """A drawing in a palette's colours. Units are points, as for font sizes."""
 
     fonts, unit = "Helvetica, Arial, Liberation Sans, Nimbus Sans, Noto Sans, DejaVu Sans, sans-serif", "pt"
 
@@ -160,12 +160,12 @@ class PointDrawing(Drawing):
         self.text(x, y, text, anchor, SMALL, self.palette.quiet)
 
     def cells(self, boxes: list[Box], colour: str, opacity: float = 1.0) -> None:
-        """Rectangles (x, y, width, height), filled."""
+        """Add filled rectangles (x, y, width, height)."""
         path = "".join(_path("M{} {}h{}v{}h{}z", x, y, w, h, -w) for x, y, w, h in boxes)
         self.add("path", fill=colour, fill_opacity=opacity if opacity < 1 else None, d=path)
 
     def strokes(self, ends: list[Box], colour: str, width: float, opacity: float = 1.0, curved: bool = False) -> None:
-        """Lines from (x, y) to (x, y); curved lines start and end horizontally."""
+        """Add lines between two points (x, y, x, y). Curved lines start and end horizontally."""
         way = "M{0} {1}C{4} {1} {4} {3} {2} {3}" if curved else "M{} {}L{} {}"
         path = "".join(_path(way, a, b, c, d, (a + c) / 2) for a, b, c, d in ends)
         opaque = opacity if opacity < 1 else None
@@ -173,18 +173,18 @@ class PointDrawing(Drawing):
 
 
 def width(text: str, size: float) -> float:
-    """The approximate width of text: fonts other than Helvetica may be up to a tenth wider."""
+    """Estimate the width of text, 10% wider than in Helvetica because other fonts may be wider."""
     return 1.1 * sum(map(_advance, text)) * size / 1000
 
 
 def shortened(text: str, size: float, most: float) -> str:
-    """Cut text to a width, with "…" (as wide as the font size) at the end if it was cut."""
+    """Truncate text to a width, ending in "…" (as wide as the font size) if it was truncated."""
     room, ends = most * 1000 / size / 1.1, list(accumulate(map(_advance, text)))
     return text if not ends or ends[-1] <= room else text[: bisect(ends, room - 1000)] + "…"
 
 
 def wrapped(text: str, size: float, most: float) -> list[str]:
-    """Wrap text to lines of at most that width, unless a word is longer."""
+    """Wrap text into lines of at most a given width. Longer words get their own line."""
     lines: list[str] = []
     for word in text.split():
         if lines and width(f"{lines[-1]} {word}", size) <= most:

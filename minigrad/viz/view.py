@@ -1,4 +1,4 @@
-"""The base class of all views in ``viz``, which can be shown in a notebook or a browser, and saved. The
+"""The base class of all views in ``viz``. A view can be saved, and shown in a notebook or a browser. The
 vl-convert-python package, which the ``viz`` extra installs, converts SVG to PNG and PDF, and draws charts."""
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MOST_DRAWN = 1_000_000  # characters of an SVG that a notebook stores in additio
 
 
 class View(ABC):
-    """An interactive page. In a notebook it shows itself."""
+    """An interactive page, which displays itself in a notebook."""
 
-    endings: ClassVar[tuple[str, ...]] = (".html",)  # of files that ``save`` writes, with a method for each
+    endings: ClassVar[tuple[str, ...]] = (".html",)  # file extensions that ``save`` supports, each with a method
 
     @abstractmethod
     def page(self) -> Page:
@@ -37,13 +37,13 @@ class View(ABC):
         return self.page().html()
 
     def show(self) -> None:
-        """Show the page below the cell in a notebook, otherwise in the browser, or print the file to open if there is
-        no browser. The file stays in the temporary folder, as there is no way to know when the browser has read it."""
+        """Show the page below the cell in a notebook, or otherwise in the browser. Without a browser, print the path of
+        the page. The file stays in the temporary folder, as there is no way to know when the browser has read it."""
         if show_view := shower():
             show_view(self)
             return
         if in_notebook():
-            import_module("IPython.display").display(self)  # which is typed only in some versions
+            import_module("IPython.display").display(self)  # only some versions of it have type annotations
             return
         file = Path(tempfile.mkdtemp(prefix="minigrad-")) / f"{type(self).__name__.lower()}.html"
         file.write_text(self.html(), encoding="utf-8", newline="\n")
@@ -55,9 +55,9 @@ class View(ABC):
 
     def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
         """Write a file atomically, in the format given by its extension: .html for the page, or .svg, .png or .pdf for
-        a picture, with the arguments of ``svg`` and ``scale``. For PNG, ``scale`` is the pixels per CSS pixel, 2 by
-        default; for SVG and PDF, a factor, 1 by default. Raises ValueError for any other extension, or an error from
-        ``svg``; OSError if the file cannot be written (older files stay); ImportError if PNG or PDF needs ``viz``."""
+        an image, with ``scale`` and the arguments of ``svg``. For PNG, ``scale`` is the pixels per CSS pixel, 2 by
+        default; for SVG and PDF, a factor, 1 by default. Raises ValueError for any other extension, OSError if writing
+        fails (an existing file is kept), ImportError if PNG or PDF needs ``viz``, and the errors of ``svg``."""
         file, ending = Path(path), self.checked_ending(path)
         if ending == ".html" and (args or look):
             raise ValueError(f"cannot save {file.name}: pages take no arguments")
@@ -79,7 +79,7 @@ class View(ABC):
         return ""
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """The data for a notebook: a line of text, the page, and a picture for GitHub, PDF or mail."""
+        """The data for a notebook: a line of text, the page, and an SVG for GitHub, PDF or e-mail."""
         svg = self._drawn()
         svg = svg if len(svg) <= MOST_DRAWN else ""
         pictures = {"image/svg+xml": svg} if svg else {}
@@ -87,21 +87,21 @@ class View(ABC):
 
 
 class Picture(View):
-    """A view that is also a vector picture and can be saved as PNG and PDF."""
+    """A view that can also be saved as an SVG, PNG or PDF."""
 
     endings: ClassVar[tuple[str, ...]] = (".html", ".svg", ".png", ".pdf")
 
     @abstractmethod
     def svg(self, *args: Any, **look: Any) -> str:
-        """The picture as the text of an SVG file."""
+        """The image as the text of an SVG file."""
 
     def png(self, *args: Any, scale: float = 2.0, **look: Any) -> bytes:
-        """The picture as PNG, with the arguments of ``svg`` and ``scale`` pixels per CSS pixel. Raises ImportError if
-        the ``viz`` extra is missing, ValueError for an error from ``svg`` or too many pixels."""
+        """The image as PNG, with the arguments of ``svg`` and ``scale`` pixels per CSS pixel. Raises ImportError if the
+        ``viz`` extra is missing, ValueError if there are too many pixels, and the errors of ``svg``."""
         return png(self.svg(*args, **look), scale)
 
     def pdf(self, *args: Any, scale: float = 1.0, **look: Any) -> bytes:
-        """The picture as a vector PDF in which text stays text, with the arguments of ``svg``. Raises like ``png``."""
+        """The image as a vector PDF with selectable text. Arguments are as in ``svg``, and errors as in ``png``."""
         return pdf(self.svg(*args, **look), scale)
 
     def _drawn(self) -> str:
@@ -111,12 +111,12 @@ class Picture(View):
             return ""
 
 
-MOST_PIXELS = 100_000_000  # in a PNG (400 MB); out of memory, the library would end the process
+MOST_PIXELS = 100_000_000  # in a PNG (400 MB); the library aborts the process if it runs out of memory
 
 
 def png(svg: str, scale: float = 2.0) -> bytes:
     """Convert SVG to PNG, with ``scale`` pixels per CSS pixel (3/4 of a point). Raises ImportError if vl-convert-python
-    is missing, ValueError for too many pixels or a scale that is not positive."""
+    is missing, and ValueError if ``scale`` is not positive or there are too many pixels."""
     library = converter()
     wide, high = size(svg)
     if wide * high * checked_scale(scale) ** 2 > MOST_PIXELS:
@@ -129,9 +129,9 @@ def png(svg: str, scale: float = 2.0) -> bytes:
 
 
 def pdf(svg: str, scale: float = 1.0) -> bytes:
-    """Convert SVG to a PDF page of the same size, in which text stays text. At scale 1, a point is a point, and a CSS
-    pixel is 3/4 of a point. Raises like ``png``, except for too many pixels."""
-    return bytes(converter().svg_to_pdf(scaled(svg, scale / POINT)))  # it treats pixels as points
+    """Convert SVG to a PDF page with selectable text. At scale 1, the size stays the same, and a CSS pixel is 3/4 of a
+    point. Raises the errors of ``png``, except for too many pixels."""
+    return bytes(converter().svg_to_pdf(scaled(svg, scale / POINT)))  # svg_to_pdf treats pixels as points
 
 
 def converter() -> Any:

@@ -19,13 +19,13 @@ from minigrad.serialization.source import is_endless, opened, reason as reason, 
 
 MOST_CONTAINERS, MOST_ENTRIES, DEEPEST = 200_000, 50_000_000, 60
 _SCALARS = (bool, int, float, str, type(None))
-_MOST_UNSIZED = 1 << 26  # bytes of a file whose reported size is 0, as in /proc
+_MOST_UNSIZED = 1 << 26  # limit in bytes for files whose reported size is 0, as in /proc
 
 
 def content(path: str | os.PathLike[str], most: int) -> bytes:
     """The bytes of a regular file."""
     if is_endless(path) or os.path.isdir(path):
-        raise ValueError(f"{path} is a folder, a device or a pipe, which may be endless, not a file")
+        raise ValueError(f"{path} is a folder, a device or a pipe, not a file")
     with opened(path) as file:
         status = os.fstat(file.fileno())
         most = most if status.st_size else min(most, _MOST_UNSIZED)
@@ -39,8 +39,8 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def check_size(value: Any) -> None:
-    """Raise ValueError for data that is too deeply nested or too large. Shared parts count each time, as a few
-    kilobytes can describe a tree of 2¹⁰⁰ leaves."""
+    """Raise ValueError for data that is too deeply nested or too large. Shared parts count each time they occur, as a
+    few kilobytes can describe a tree of 2¹⁰⁰ leaves."""
     stack, containers, entries = [(value, 1)], 0, 0
     while stack:
         node, depth = stack.pop()
@@ -51,7 +51,7 @@ def check_size(value: Any) -> None:
         if depth > DEEPEST:
             raise ValueError(f"it is nested more than {DEEPEST} levels deep")
         if containers > MOST_CONTAINERS or entries > MOST_ENTRIES:
-            raise ValueError("it repeats parts of itself without end")
+            raise ValueError("it has too many entries, or contains itself")
         stack += [(part, depth + 1) for part in inner if isinstance(part, dict | list | tuple)]
 
 

@@ -410,7 +410,7 @@ def test_anomaly_mode_names_the_forward_line() -> None:
     zero = leaf(0.0)
     with minigrad.autograd.detect_anomaly():
         loss = (zero.sqrt() * 0).sum()
-        words = r"of sqrt for x holds NaN \(rule at .*elementwise\.py.*test_walk\.py:\d+"
+        words = r"of sqrt with respect to x contains NaN \(rule at .*elementwise\.py.*test_walk\.py:\d+"
         raises(RuntimeError, words, loss.backward)
     (zero.sqrt() * 0).sum().backward()  # outside, as usual
 

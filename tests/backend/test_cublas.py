@@ -88,7 +88,7 @@ def test_sixteen_bits_are_added_up_in_float32(name: str) -> None:
 
 
 def test_lengths_that_differ_are_refused() -> None:
-    with pytest.raises(ValueError, match="inner lengths"):
+    with pytest.raises(ValueError, match="inner dimensions"):
         cublas.matmul(wrap(np.ones((2, 3, 4))), wrap(np.ones((2, 3, 4))))
 
 

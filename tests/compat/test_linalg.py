@@ -189,7 +189,7 @@ def test_refusals() -> None:
     raises(RuntimeError, "floating point", lambda: minigrad.linalg.det(minigrad.ones(2, 2).long()))
     raises(minigrad.linalg.LinAlgError, None, lambda: minigrad.linalg.inv(minigrad.zeros(2, 2)))
     raises(ValueError, "is not one of", lambda: minigrad.linalg.matrix_norm(minigrad.ones(2, 2), 3))
-    with pytest.raises(AttributeError, match=r"no minigrad\.linalg\.nrom; nearest: minigrad\.linalg\.norm"):
+    with pytest.raises(AttributeError, match=r"no minigrad\.linalg\.nrom; did you mean minigrad\.linalg\.norm\?"):
         minigrad.linalg.nrom  # type: ignore[attr-defined]
 
 

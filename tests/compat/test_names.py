@@ -174,16 +174,16 @@ NEAREST += [("amp.GradScalar", "amp.GradScaler"), ("backends.cudnn.nonesuch", ""
 
 @cases("path, near", NEAREST)
 def test_a_missing_name_raises_an_error(path: str, near: str) -> None:
-    check_missing(path, f"there is no minigrad.{path}{near and f'; nearest: minigrad.{near}'}")
+    check_missing(path, f"there is no minigrad.{path}{near and f'; did you mean minigrad.{near}?'}")
     with compat.as_torch(replace=True):
-        check_missing(path, f"minigrad has no torch.{path}{near and f'; nearest: torch.{near}'}")
+        check_missing(path, f"minigrad has no torch.{path}{near and f'; did you mean torch.{near}?'}")
 
 
 def test_a_missing_tensor_method_has_a_reason() -> None:
     assert not hasattr(mg.zeros(1), "to_sparse")
     with pytest.raises(AttributeError, match=r"^minigrad has no torch\.Tensor\.to_sparse: there are no sparse tensors"):
         mg.zeros(1).to_sparse()  # type: ignore[attr-defined]
-    text = r"^there is no minigrad\.Tensor\.sofmax; nearest: minigrad\.Tensor\.softmax$"
+    text = r"^there is no minigrad\.Tensor\.sofmax; did you mean minigrad\.Tensor\.softmax\?$"
     raises(AttributeError, text, lambda: mg.zeros(1).sofmax(0))  # type: ignore[attr-defined]
 
 
@@ -228,7 +228,7 @@ def test_remote_calls_are_absent_as_in_a_build_of_pytorch_without_them() -> None
 def test_a_missing_module() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"^there is no minigrad\.viz\.nonesuch$"):
         importlib.import_module("minigrad.viz.nonesuch")
-    text = r"^there is no minigrad\.nn\.modules_; nearest: minigrad\.nn\.modules$"
+    text = r"^there is no minigrad\.nn\.modules_; did you mean minigrad\.nn\.modules\?$"
     raises(ModuleNotFoundError, text, lambda: importlib.import_module("minigrad.nn.modules_"))
     assert importlib.util.find_spec("minigrad.nn.modules_") is None
     assert importlib.util.find_spec("minigrad.nn.modules") is not None

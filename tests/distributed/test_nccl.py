@@ -114,7 +114,7 @@ def test_messages() -> None:
             assert not operations[0].Test()
         over(*operations)
         assert operations[1].source == other
-        raises(ValueError, "NCCL can receive only from a given rank", lambda: carrier.receive(message, None, 0))
+        raises(ValueError, "NCCL can receive only from a specific rank", lambda: carrier.receive(message, None, 0))
         return message.get()[0]
 
     assert among(2, body) == [1, 0]

@@ -116,7 +116,7 @@ def test_dropout_is_for_training(device: str) -> None:
 def test_errors_use_the_terms_of_the_layer() -> None:
     layer, x, one = nn.MultiheadAttention(D, H, batch_first=True), minigrad.ones(B, T, D), minigrad.ones
     e: Any = AssertionError
-    raises(e, r"query, key and value must be \(8, 8, 8\) wide", lambda: layer(one(B, T, 4), x, x))
+    raises(e, r"query, key and value must have widths \(8, 8, 8\)", lambda: layer(one(B, T, 4), x, x))
     wrong = r"attn_mask must have shape \(5, 5\) or \(6, 5, 5\), not \(4, 5\)"
     raises(RuntimeError, wrong, lambda: layer(x, x, x, attn_mask=one(4, 5).bool()))
     wrong = r"key_padding_mask must have shape \(3, 5\), not \(5, 3\)"

@@ -90,12 +90,12 @@ def test_dtypes_of_rotary_positions(device: str) -> None:
 def test_errors() -> None:
     for kind in (nn.SinusoidalPositionalEncoding, nn.RotaryPositionalEncoding):
         layer: Any = kind(4, max_len=5)
-        words = r"positions 3 \.\. 5 are outside 0 \.\. max_len - 1 = 4"
+        words = "positions 3 to 5 are out of range for max_len = 5"
         raises(RuntimeError, words, lambda layer=layer: layer(minigrad.ones(1, 3, 4), offset=3))
     other = nn.SinusoidalPositionalEncoding(4, max_len=5)
     raises(RuntimeError, "with D = d_model = 4", lambda: other(minigrad.ones(1, 3, 5)))
-    raises(ValueError, r"head_dim \(5\) must be even", lambda: nn.RotaryPositionalEncoding(5))
-    raises(RuntimeError, r"positions -1 \.\. 1 are outside", lambda: layer(minigrad.ones(1, 3, 4), offset=-1))
+    raises(ValueError, "head_dim must be even, not 5", lambda: nn.RotaryPositionalEncoding(5))
+    raises(RuntimeError, "positions -1 to 1 are out of range", lambda: layer(minigrad.ones(1, 3, 4), offset=-1))
     raises(RuntimeError, r"expected \(\.\.\., T, 4\), but got \(1, 3, 6\)", lambda: layer(minigrad.ones(1, 3, 6)))
     raises(RuntimeError, r"expected \(\.\.\., T, 4\), but got \(4,\)", lambda: layer(minigrad.ones(4)))
     assert repr(layer) == "RotaryPositionalEncoding(4, max_len=5, base=10000)"

@@ -235,7 +235,7 @@ def test_errors() -> None:
 def test_errors_of_padding() -> None:
     x = one(2, 3)
     raises(ValueError, r"expected 2D or 3D input \(got 4D input\)", lambda: nn.CircularPad1d(1)(one(2, 3, 4, 5)))
-    raises(RuntimeError, "pair for at most 2 axes, but got 3", lambda: F.pad(x, (1, 1, 1)))
+    raises(RuntimeError, "pairs for at most 2 axes, but got 3", lambda: F.pad(x, (1, 1, 1)))
     raises(RuntimeError, "removes more than the 3 elements of axis 1", lambda: F.pad(x, (-2, -2)))
     raises(NotImplementedError, "Unrecognised padding mode foo", lambda: F.pad(x, (1, 1), mode="foo"))
     raises(RuntimeError, r"less than .* \(3, 1\) at dimension 1 of 3", lambda: F.pad(x, (3, 1), mode="reflect"))

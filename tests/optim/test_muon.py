@@ -146,4 +146,4 @@ def test_with_adamw_each_group_has_its_own_rule(device: str) -> None:
 
 def test_with_adamw_refuses_vectors_for_muon() -> None:
     vectors = [{"params": [nn.Parameter(minigrad.ones(3))], "muon": True}]
-    raises(ValueError, r"Muon supports only matrices, .* has the shape \(3,\)", lambda: optim.MuonWithAdamW(vectors))
+    raises(ValueError, r"Muon supports only matrices, .* has shape \(3,\)", lambda: optim.MuonWithAdamW(vectors))

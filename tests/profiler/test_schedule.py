@@ -41,7 +41,7 @@ def test_a_schedule_that_makes_no_sense_is_refused() -> None:
             schedule(**options)
     with pytest.warns(UserWarning, match="won't be using warmup"):
         schedule(wait=1, warmup=0, active=1)
-    raises(ValueError, "a step number", lambda: schedule(wait=1, warmup=1, active=1)(-1))
+    raises(ValueError, "step must be at least 0", lambda: schedule(wait=1, warmup=1, active=1)(-1))
     with pytest.warns(UserWarning, match="RECORD followed by NONE"):  # it never saves
         assert run(1, schedule=[RECORD, NONE, NONE].__getitem__)[1] == []
 

@@ -148,7 +148,7 @@ def test_mistakes_are_named() -> None:
     model = nn.Linear(3, 2)
     raises(TypeError, r"takes a module \(nn.Module\), not function", lambda: mg.summary(mg.ones, (2, 3)))
     raises(TypeError, "either inputs or input_size", lambda: mg.summary(model, mg.ones(2, 3), input_size=(2, 3)))
-    raises(ValueError, "a batch shape", lambda: mg.summary(model, input_size=(2, -3)))
+    raises(ValueError, "must be a shape", lambda: mg.summary(model, input_size=(2, -3)))
     raises(ValueError, "one for each of the 1 shapes", lambda: mg.summary(model, input_size=(2, 3), dtypes=["float"]))
     raises(ValueError, "depth must be", lambda: mg.summary(model, (2, 3), depth=-1))
     raises(KeyError, "no module 'x'", lambda: mg.summary(model, (2, 3))["x"])

@@ -99,7 +99,7 @@ def test_attributes_of_tensors(kind: str) -> None:
     tensors = load(by_torch([x, p], kind))
     assert tensors[0].note == ["n"] and tensors[1].is_bias and type(tensors[1]) is nn.Parameter
     p.array = "the engine's own"
-    with pytest.raises(RuntimeError, match="an attribute 'array', which would replace one of a Parameter"):
+    with pytest.raises(RuntimeError, match="the attribute 'array' would replace an attribute of Parameter"):
         load(by_torch(p, kind))
 
 

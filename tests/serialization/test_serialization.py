@@ -429,19 +429,19 @@ def test_every_truncation_is_reported(path: Path) -> None:
 
 FOREIGN = [
     (b"short", r"too short for a safetensors file \(5 bytes\)"),
-    (b"hello, this is a text file and no tensors at all", "not a file of tensors"),
+    (b"hello, this is a text file and no tensors at all", "not a tensor file"),
     (pickle.dumps({"a": 1}), "a Python pickle, but not a PyTorch checkpoint.*with pickle.load"),
     (pickle.dumps([1, 2], protocol=2), "a Python pickle, but not a PyTorch checkpoint"),
     (b'{"a": 1}', "not the index of a sharded model"),
-    (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a file of tensors"),
-    ((2**63).to_bytes(8, "little") + bytes(50), "not a file of tensors"),
+    (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a tensor file"),
+    ((2**63).to_bytes(8, "little") + bytes(50), "not a tensor file"),
     (b"PK\x03\x04" + bytes(100), "damaged or truncated zip archive"),
-    (b"PK, but no archive", "not a file of tensors"),
+    (b"PK, but no archive", "not a tensor file"),
     (b"\x80\x02, but no pickle", "pickle"),
-    (b"12345678{and more", "not a file of tensors"),
+    (b"12345678{and more", "not a tensor file"),
     (b'{"weight_map": {"a": "b"}, ', "not the index of a sharded model"),
-    (b"\x93NUMPY\x01\0v\0{'descr': '<f8'}", "not a file of tensors"),
-    (bytes(100), "not a file of tensors"),
+    (b"\x93NUMPY\x01\0v\0{'descr': '<f8'}", "not a tensor file"),
+    (bytes(100), "not a tensor file"),
 ]
 
 

@@ -44,7 +44,7 @@ def test_a_wrong_rule_is_named(wrong: Op) -> None:
         gradcheck(lambda a, b: wrong(a, b * 2) * 1.0, (x, y))
     text = str(info.value)
     line = inspect.getsourcelines(wrong.rules["b"][0])[1]
-    assert "for output 0 with respect to input 1: gradcheck finds it wrong in 1 of 9 elements" in text
+    assert "for output 0 with respect to input 1 in 1 of 9 elements" in text
     assert "d output[1] / d input[1]" in text and "analytical 9.0, numerical " in text
     assert "absolute difference 3, relative 0.5" in text
     rules = [rule.strip() for rule in text.splitlines()[4:]]
@@ -114,7 +114,7 @@ def test_complex_inputs_and_results() -> None:
     assert gradcheck(lambda w: (1j * w).exp(), w) and z.tolist() == before
 
     square = Op(lambda z: z * z, holomorphic=True).gradient("dz = g z", z=lambda g, z: g * z)
-    raises(GradcheckError, "finds it wrong in", lambda: gradcheck(square, z))
+    raises(GradcheckError, "Jacobian mismatch for output 0", lambda: gradcheck(square, z))
 
 
 @cases("fast_mode", [False, True])
@@ -141,7 +141,7 @@ def test_one_wrong_element_of_many_is_found(fast_mode: bool) -> None:
     nearly.gradient(a=lambda g, a: g * (1 + error * (a == a[7, 3])))
     arguments = {"rtol": 0.0, "atol": 1e-5, "fast_mode": fast_mode}
     assert gradcheck(lambda a: a * 1.0, x, **arguments)  # type: ignore[arg-type]
-    with pytest.raises(GradcheckError, match="wrong in 1 of 160000 elements"):
+    with pytest.raises(GradcheckError, match="in 1 of 160000 elements"):
         gradcheck(nearly, x, **arguments)  # type: ignore[arg-type]
 
 

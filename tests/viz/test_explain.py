@@ -239,7 +239,7 @@ def test_errors_say_why_a_tensor_cannot_be_explained() -> None:
         (("wieght",), {"of": graph}, RuntimeError, "no 'wieght' in the graph of Linear; there is 'weight'"),
         ((3,), {}, TypeError, "a tensor, or a name in a graph .*, not 3"),
         ((nn.Linear(1, 1),), {}, TypeError, "a tensor, or a name in a graph .*, not Linear"),
-        ((w, loss), {}, TypeError, "pass the differentiated tensor as of="),
+        ((w, loss), {}, TypeError, "pass the tensor to differentiate as of="),
         ((w,), {"of": 3}, TypeError, r"of=… takes a tensor or a graph, not int"),
         ((w,), {"of": minigrad.ones(2)}, RuntimeError, "no recorded op created this tensor"),
     ]:

@@ -123,7 +123,7 @@ def test_one_call() -> None:
 
 
 def test_invalid_arguments() -> None:
-    with pytest.raises(TypeError, match=r"linked takes a module, .* not ndarray"):
+    with pytest.raises(TypeError, match=r"linked takes a module, not ndarray"):
         viz.linked(np.ones(3))  # type: ignore[arg-type]
     raises(ValueError, "no attention was found", lambda: viz.linked(nn.Linear(2, 2), mg.ones(1, 2)))
     model: Transformer = small()

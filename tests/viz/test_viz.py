@@ -105,7 +105,7 @@ def test_pages_and_vector_pictures_need_no_extra(name: str, tmp_path: Path) -> N
     path = tmp_path / "a.HTML"
     assert view.save(path) == path and path.read_text(encoding="utf-8") == view.html()
     if name in OF_GRAPHS:
-        raises(ImportError, "pictures of graphs need Graphviz", lambda: view.save(tmp_path / "a.svg"))
+        raises(ImportError, "images of graphs need Graphviz", lambda: view.save(tmp_path / "a.svg"))
     elif name in CHARTS:
         raises(ImportError, "charts need vl-convert-python", lambda: view.save(tmp_path / "a.svg"))
         assert "image/svg+xml" not in view._repr_mimebundle_()

@@ -23,7 +23,7 @@ def subject_and_quality(s: Speaker, question: bool = False) -> tuple[Phrase, Adj
 
 
 def degree_of(s: Speaker, adjective: Adjective) -> Piece:
-    """Usually nothing, otherwise very or (except for good qualities) too."""
+    """Usually nothing, otherwise "very" or (except for good qualities) "too"."""
     if adjective.absolute or s.chance(0.6):
         return NOTHING
     return VERY if adjective.valence == "good" else s.pick((VERY, TOO))
@@ -114,7 +114,7 @@ _COMPARED = adjectives_named("intelligent famous expensive interesting boring us
 
 
 def having_state(s: Speaker) -> Piece:
-    """I am hungry. Is your brother thirsty?: Italian uses "to have" with hunger and thirst."""
+    """I am hungry. Is your brother thirsty? Italian uses "to have" with hunger and thirst."""
     x = s.random()
     who = s.someone(x > 0.8)
     hungry = s.pick(STATES)

@@ -13,7 +13,7 @@ Rule = Callable[[Speaker], Piece]
 
 
 def verbs_named(names: str) -> tuple[Verb, ...]:
-    """The verbs with these names. An underscore stands for a space."""
+    """The verbs with these names. An underscore represents a space."""
     return tuple(VERBS[name.replace("_", " ")] for name in names.split())
 
 

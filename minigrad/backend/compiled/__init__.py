@@ -8,7 +8,7 @@ machine code is cached for each user (``store.py``). Later processes load it wit
     functions.py   exp, tanh and similar functions that compilers can vectorize; an array's data, shape and strides
     tiles.py       products of small matrices
     native.py      functions that Python cannot express: bits, addresses, BLAS; intrinsics.py has their code, for Numba
-    thread_pool.py distributes the blocks of a loop among threads; compiled itself
+    thread_pool.py distributes the blocks of a loop among threads; also compiled
     build.py       the program that compiles
     machine_code.py  the cache of compiled code on disk, which store.py loads
 """

@@ -1,6 +1,6 @@
 """Functions for compiled loops: access to a NumPy array's data, shape and strides, and float32 functions without calls
 or branches, so that the compiler can vectorize loops over them. The fields of PyArrayObject follow the object header,
-which has ``object.__basicsize__`` bytes. ``store.py`` compares them with NumPy before it loads anything. Errors in
+which has ``object.__basicsize__`` bytes. ``store.py`` checks that against NumPy before it loads anything. Errors in
 float32 are at most 1 unit in the last place for exp, 2 for tanh, 2.5 for sigmoid, and 1e-7 for normal."""
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def sigmoid(x: np.float32) -> np.float32:
 
 
 # P, highest power first, and the 0.33 in u: a least-squares fit of Φ(-x) / exp(-x²/2), weighted until its largest
-# errors are equal, 8e-9 near 0 and a relative 2e-6 far from it.
+# errors are equal: 8e-9 near 0, and a relative error of 2e-6 far from it.
 _TAIL = tuple(F(c) for c in (-0.046632068, 0.099830642, 0.03513395, -0.14776962, -0.31856234, 1.0868025, -1.2089165))
 _NEAR = F(0.33)
 

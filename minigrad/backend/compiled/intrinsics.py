@@ -71,7 +71,7 @@ def register() -> dict[str, Callable[..., Any]]:
 
 
 def _define(function: Callable[..., Any], emit: Callable[..., Any], signature: Any) -> None:
-    """Let Numba compile calls of a function with these types, for which ``emit`` builds the code."""
+    """Let Numba compile calls to a function with these types. ``emit`` builds the code for a call."""
 
     def typed(*args: Any) -> Any:
         is_operator = isinstance(function, BuiltinFunctionType)  # which Numba defines for other types
@@ -131,7 +131,7 @@ def larger(x: Any, y: Any) -> Any:
 
 
 def folded(join: Callable[[Any, Any], Any], x: Any) -> Any:
-    """The result of joining all sixteen values: one half with the other, four times."""
+    """Combine all sixteen values with ``join``: one half with the other half, four times."""
     for n in (8, 4, 2, 1):
         halves = (b.shuffle_vector(x, x, ir.VectorType(I32, n)(list(range(i, i + n)))) for i in (0, n))
         x = join(*halves)
@@ -139,7 +139,7 @@ def folded(join: Callable[[Any, Any], Any], x: Any) -> Any:
 
 
 def turn(x: Any, step: Any, last: Any, out: Any) -> None:
-    """Transpose sixteen vectors: halves change places across the diagonal, then quarters, and so on."""
+    """Transpose sixteen vectors: halves are swapped across the diagonal, then quarters, and so on."""
     places = (b.select(b.icmp_signed("<", I64(i), last), I64(i), last) for i in range(16))
     rows = [b.load(pointer(b.add(x, b.mul(i, step)), LANES), align=4) for i in places]
     for n in (8, 4, 2, 1):

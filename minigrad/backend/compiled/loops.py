@@ -8,7 +8,7 @@
     scale(x.size, grain(x.size, 8), x, 0.5, out)
 
 The call cuts [0, count) into blocks of ``grain``, which threads take as they become free. Blocks do not depend on the
-number of threads, so the results have the same bits for any number. A parameter ``thread`` receives the number of the
+number of threads, so the results are bitwise identical for any number. A parameter ``thread`` receives the index of the
 thread that runs a block, for per-thread memory.
 
 Numba compiles a loop once, for the types named by its annotations. Nothing is compiled while a program runs.
@@ -27,7 +27,7 @@ from ..order import back, memory_order
 from ..parallel import get_num_threads, launch
 from . import store
 
-# The annotations. All arrays are C-contiguous except Strided, passed as an address; None is passed as an empty array.
+# The annotations. All arrays are C-contiguous, except Strided ones. None is passed as an empty array.
 Flat = Any  # float32 of any shape, as one row
 Rows = Any  # float32 (..., n), as (rows, n)
 Cube = Any  # float32 (..., m, n), as (count, m, n)
@@ -42,7 +42,7 @@ _DTYPES |= dict.fromkeys(("Flat", "Rows", "Cube", "Strided"), np.float32)
 _EMPTY: dict[str, Array] = {kind: np.empty(0, dtype) for kind, dtype in _DTYPES.items()}
 _NOTHING, _NONE = {kind: id(array) for kind, array in _EMPTY.items()}, id(None)  # passed for None
 FLOAT32 = np.dtype(np.float32)
-BLOCK = 1 << 18  # bytes that a block accesses: part of a second-level cache
+BLOCK = 1 << 18  # bytes that a block accesses: part of an L2 cache
 
 LOOPS: list[Loop] = []
 INLINE: list[Callable[..., Any]] = []
@@ -86,7 +86,7 @@ class Loop:
         contiguous or lacks the dtype named by its annotation, and RuntimeError if Numba is missing."""
         if not self.address:
             if (library := store.library(self.name.partition(".")[0])) is None:
-                raise RuntimeError(f"{self.name} is an unavailable compiled loop: see minigrad.backend.compiled")
+                raise RuntimeError(f"the compiled loop {self.name} is unavailable: see minigrad.backend.compiled")
             self.address = library.addresses[self.name]
         if len(args) != len(self.kinds):
             raise TypeError(f"{self.name} takes {len(self.kinds)} arguments, not {len(args)}")
@@ -100,7 +100,7 @@ class Loop:
         if wrong and any(map(_has_another_name, args)):
             return self(count, grain, *(a.view(a.dtype.type) if _has_another_name(a) else a for a in args))
         if wrong:
-            raise TypeError(f"{self.name}: argument {wrong - 1} does not fit {self.kinds[wrong - 1]}")
+            raise TypeError(f"{self.name}: argument {wrong - 1} does not match {self.kinds[wrong - 1]}")
 
 
 def _has_another_name(value: Any) -> bool:
@@ -112,7 +112,7 @@ def _has_another_name(value: Any) -> bool:
 
 
 def grain(count: int, bytes_each: int, block: int = BLOCK) -> int:
-    """The number of rows (of ``count``) in a block of about ``block`` bytes, or less if that makes too few blocks."""
+    """The number of rows (of ``count``) in a block of about ``block`` bytes, or fewer if that makes too few blocks."""
     rows = max(1, block // max(1, bytes_each))
     return rows if count * bytes_each > 4 * block else max(rows // 4, -(-count // 4)) if count > rows // 4 else count
 
@@ -130,7 +130,7 @@ def laid(array: Array) -> Array:
 
 
 def in_memory_order(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap an elementwise forward function to get axes in memory order, so that results have the layout of ``x``."""
+    """Wrap an elementwise forward function: it gets x with axes in memory order, and the result has the layout of x."""
 
     def call(needs: Any, x: Array, *args: Any) -> Any:
         if type(x) is not np.ndarray or x.flags.c_contiguous:

@@ -22,7 +22,7 @@ from . import THREAD_POOL, Code
 _PACKAGE = Path(__file__).resolve().parents[2]
 _KERNELS = _PACKAGE / "backend" / "kernels"
 MOST_PROCESSES = 4  # compiling at the same time
-KEPT = 8  # files per unit: for several versions, and for processors that share a home folder
+KEPT = 8  # files per unit: for several versions, and for machines that share a home folder
 
 
 def load(units: Iterable[str] | None = None) -> Code:
@@ -130,7 +130,7 @@ def _write(folder: Path, unit: str, name: str, code: Code) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock across processes, which ends with its process. Does nothing if the system lacks file locks."""
+    """Hold a lock across processes, at most until this process ends. Does nothing if the system lacks file locks."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             file = stack.enter_context(path.open("a+b"))

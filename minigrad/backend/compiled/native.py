@@ -1,6 +1,6 @@
 """Functions for compiled loops that Python cannot express: bits, addresses, atomics, BLAS. An address is an int. A
 float32 array passed as ``Strided`` is the address of its array object. The body of each function emits its LLVM
-instructions with ``intrinsics.py``. Only ``build.py`` runs it."""
+instructions with ``intrinsics.py``. Only ``build.py`` runs these bodies."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def spread16(x: Single) -> Lanes:
 
 
 def first16(count: int, lanes: Lanes, other: Single) -> Lanes:
-    """The first ``count`` of sixteen values, and ``other`` in the place of the rest."""
+    """The first ``count`` of sixteen values, with ``other`` in place of the rest."""
     return llvm.b.select(llvm.first(count), lanes, llvm.spread(other))
 
 
@@ -98,7 +98,7 @@ def bools16(address: int) -> Lanes:
 
 
 def turn16(x: int, step: int, last: int, out: int) -> None:
-    """Transpose sixteen rows of sixteen values, ``step`` bytes apart. Rows after number ``last`` repeat that one."""
+    """Transpose sixteen rows of sixteen values, ``step`` bytes apart. Rows after row ``last`` repeat it."""
     llvm.turn(x, step, last, out)
 
 

@@ -2,8 +2,8 @@
 
 The state of a pool is an array of int64. Each word is on its own cache line, and few threads write to it. ``OPEN`` is
 the number of the current loop, or 0 for none. A thread that joins increments the count before it checks whether the
-loop is still open, and the caller closes the loop before it checks the count. All threads see these steps in one order,
-so either the thread or the caller sees the other, and a loop's description is never written while a thread may read it.
+loop is still open, and the caller closes the loop before it checks the count. All threads see these steps in the same
+order, so at least one of the two sees the other. A loop's description is never written while a thread may read it.
 
 A helper with nothing to do keeps looking for work for a few tenths of a millisecond, so that it need not be woken
 between two operations of a training step. After that, it waits for a system lock.

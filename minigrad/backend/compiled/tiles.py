@@ -1,5 +1,5 @@
-"""Products of small matrices in compiled loops: of some ten rows and columns, they take less time than a call of BLAS.
-A matrix is an address, and the number of elements from row to row."""
+"""Products of small matrices in compiled loops. For about ten rows and columns, they take less time than a BLAS call.
+A matrix is passed as an address and the number of elements from row to row."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ TILE = 16  # columns
 
 
 def _multiply(is_turned: bool) -> Callable[..., None]:
-    """C = A B, or C += A B: four rows and TILE columns of C stay in registers. B's rows are ``b_row`` bytes apart, its
+    """C = A B, or C += A B. Four rows and TILE columns of C stay in registers. B's rows are ``b_row`` bytes apart, its
     tiles ``b_tile``. The last tile's columns must exist in B and C. If A ``is_turned``, it is stored as its transpose,
-    and up to three columns more. Results for rows after the last one go to the last row, which is stored after them."""
+    with up to three more columns. Results for surplus rows are written to the last row, and then overwritten."""
 
     def product(
         m: int, n: int, k: int, a: int, lda: int, b: int, b_row: int, b_tile: int, add: bool, c: int, ldc: int
@@ -53,7 +53,7 @@ multiply, multiply_turned = _multiply(False), _multiply(True)
 
 @inline
 def pack(x: int, ldx: int, rows: int, width: int, out: int) -> None:
-    """Copy x (rows, width) tile after tile, (tiles, rows, TILE). The width is a multiple of TILE."""
+    """Copy x (rows, width) tile by tile, to (tiles, rows, TILE). The width is a multiple of TILE."""
     for j in range(0, width, TILE):
         for i in range(rows):
             store16(out + 4 * (j * rows + TILE * i), load16(x + 4 * (i * ldx + j)))

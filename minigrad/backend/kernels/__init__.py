@@ -1,14 +1,14 @@
 """Kernels: ``NAME_numba.py`` consists of loops over NumPy arrays, compiled by Numba (``backend/compiled``, the ``fast``
 extra). ``NAME_cuda.py`` and ``NAME.cu`` are for CuPy, and ``NAME.py`` is for NumPy.
 
-A kernel computes the same as the op with its name (in ``minigrad/ops``: the forward function, and rules for the
+A kernel computes the same as the op of that name (in ``minigrad/ops``: the forward function, and rules for the
 backward pass) in fewer passes over memory. It is a file, or an entry of ``KERNELS`` in a file, with two functions:
 
     forward(needs, *args)             the op's result, and values for ``backward``; NotImplemented for other arguments
     backward(needs, saved, g, *args)  for each argument its gradient, or None where it is not needed
 
 ``args`` are the op's arguments in the order of its forward function. ``backward`` gets the arguments that the op's
-rules name, and None for all others. Kernels do not compute or save values that ``needs`` does not ask for. A kernel may
+rules name, and None for all others. Kernels compute and save only the values that ``needs`` requires. A kernel may
 have a function ``takes(*arrays)``, which says before a call in bfloat16 whether ``forward`` supports these arrays.
 ``adam``, ``muon``, ``sgd`` and ``clip_grad_norm`` do not belong to an op. Kernels share the files named "_...".
 """

@@ -103,7 +103,7 @@ def contiguous(x: Array, dtype: Any = None) -> Array:
 
 
 def unset_like(x: Array) -> Array:
-    """Uninitialized memory in the size of a contiguous array. Takes a third of the time of CuPy's ``empty_like``."""
+    """Uninitialized memory of the size of a contiguous array. Takes a third of the time of CuPy's ``empty_like``."""
     return xp(x).empty(x.shape, x.dtype)
 
 
@@ -126,7 +126,7 @@ def address(x: Array | None, dtype: Any = None) -> Array | int:
 
 
 def drawn(keep: Any) -> tuple[Any, int, int]:
-    """Kernel arguments for ``is_kept`` from a mask, None to keep everything, or a draw, whose mask is never stored."""
+    """Kernel arguments for ``is_kept`` from a mask, None to keep everything, or a ``Draw``, which stores no mask."""
     if isinstance(keep, Draw):
         return NULL, (keep.seed + 2**63) % 2**64 - 2**63, keep.bound
     return address(keep, bool), 0, 0

@@ -43,7 +43,7 @@ def exp_sum(x: Any, i: int, level: np.float32, first: int, last: int) -> np.floa
 
 @inline
 def log(x: np.float32) -> np.float32:
-    """ln x for a sum of powers (0, a normal number or NaN), with x = 2ⁿ m and ln m = 2 artanh((m - 1) / (m + 1))."""
+    """ln x for a sum of exponentials (0, normal or NaN), with x = 2ⁿ m and ln m = 2 artanh((m - 1) / (m + 1))."""
     bits = to_bits(x)
     n = I((bits - I(0x3F3504F3)) >> I(23))  # √½ ≤ m < √2
     m = from_bits(I(bits - (n << I(23))))

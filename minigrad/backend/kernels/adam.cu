@@ -1,6 +1,6 @@
 // A step of Adam in place: "Adam: A Method for Stochastic Optimization", Kingma and Ba 2015; decoupled weight
-// decay as in "Decoupled Weight Decay Regularization", Loshchilov and Hutter 2019; the maximum as in "On the
-// Convergence of Adam and Beyond", Reddi et al. 2018, if rows contain its array.
+// decay as in "Decoupled Weight Decay Regularization", Loshchilov and Hutter 2019; if rows contain an
+// array for the maximum, AMSGrad as in "On the Convergence of Adam and Beyond", Reddi et al. 2018.
 
 extern "C" __global__ void adam(MANY, double sign, double decay, double shrink, double rest1, double beta2,
                                 double rest2, double eps, double rate) {

@@ -25,7 +25,7 @@ typedef long long i64;
 #define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 #endif
 
-// A product that is not fused with a sum, so that equal products in two places are identical, with difference 0.
+// A product that is never fused into an FMA, so that two products of the same factors are bitwise identical.
 __device__ inline float product(float a, float b) { return __fmul_rn(a, b); }
 __device__ inline double product(double a, double b) { return __dmul_rn(a, b); }
 
@@ -38,7 +38,7 @@ __device__ inline double product(double a, double b) { return __dmul_rn(a, b); }
 #define EACH_COLUMN(j, columns) for (i64 j = threadIdx.x; j < (columns); j += blockDim.x)
 
 // A block's part of many tensors (many_cuda.py): a row of addresses, elements [first, stop), and the parts of that row,
-// [lead, end) among all parts, of which this one is number ``which``.
+// [lead, end) among all parts, of which this one has index ``which``.
 #define MANY real* const* table, const i64* parts, i64 columns, i64 before
 #define MY_PART part_of(table, parts, columns, before)
 #define EACH_OF_PART(i, part) for (i64 i = part.first + threadIdx.x; i < part.stop; i += blockDim.x)
@@ -51,8 +51,8 @@ __device__ inline Part part_of(real* const* table, const i64* parts, i64 columns
     return {table + columns * p[0], p[1], p[2], before + p[3], before + p[4], before + blockIdx.x};
 }
 
-// The dropout draw, with the words of random.py: whether place i is kept, by an existing mask, or else if 16 bits of a
-// hash reach ``bound``.
+// Whether dropout keeps element i: by a mask if there is one, otherwise if 16 bits of a hash (the words of random.py)
+// are at least ``bound``.
 __device__ inline bool is_kept(const bool* mask, i64 seed, i64 bound, i64 i) {
     if (mask || !bound) return !mask || mask[i];
     unsigned long long z = (unsigned long long)seed + (unsigned long long)(i / 4 + 1) * 0x9E3779B97F4A7C15ull;
@@ -71,7 +71,7 @@ struct Max {};
 template <class T> __device__ inline T combine(Sum, T a, T b) { return a + b; }
 template <class T> __device__ inline T combine(Max, T a, T b) { return a > b ? a : b; }
 
-// Combine one value of each thread of a row; every thread gets the result. The tree of additions also keeps
+// Combine one value per thread of a row; every thread gets the result. The tree of additions also keeps
 // rounding errors small.
 template <class How, class T>
 __device__ inline T over_row(How how, T value) {

@@ -1,5 +1,5 @@
 """Convolution over one or two axes. The windows of some output rows are unrolled into a block that stays in cache, and
-multiplied there. A thread handles such rows, or some channels, of one image. For the weight's gradient, it handles some
+multiplied there. A thread handles some output rows or channels of one image. For the weight's gradient, it handles some
 channels of several images."""
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ..window import Ints, Window
 from . import Gradients, Needs, wanted
 
 F = np.float32
-SPACE = 1 << 16  # float32 in a block: half of a second-level cache
+SPACE = 1 << 16  # float32 values in a block: half of an L2 cache
 CHANNELS = 16  # channels in a block, for gradients
-PARTS = 8  # the smallest number of pieces of work for the weight's gradient
+PARTS = 8  # the smallest number of work items for the weight's gradient
 
 
 @inline
 def inside(n: int, count: int, step: int, offset: int) -> tuple[int, int]:
-    """The range [first, last) of the ``count`` places for which 0 <= place · step + offset < n."""
+    """The range [first, last) of the ``count`` positions ("places") for which 0 <= place · step + offset < n."""
     first = max(0, (-offset + step - 1) // step)
     last = min(count, (n - 1 - offset) // step + 1)
     return min(first, count), max(min(first, count), last)
@@ -244,7 +244,7 @@ def backward(needs: Needs, saved: None, g: Array, *args: Any) -> Gradients:
     dbias = None
     if needs[2]:
         planes = laid(g).reshape(-1, prod(g.shape[2:]))
-        with blas.one_thread() as one, one:  # otherwise OpenBLAS's threads wake and take a core from the next loops
+        with blas.one_thread() as one, one:  # otherwise, OpenBLAS's threads wake and take cores from the next loops
             dbias = (planes @ np.ones(planes.shape[1], FLOAT32)).reshape(g.shape[:2]).sum(0)
     return wanted(needs, dx, dweight, dbias)
 

@@ -19,7 +19,7 @@ from ._softmax_numba import exp_sum, log, log1p, top
 
 F = np.float32
 _INT64 = np.dtype(np.int64)
-CHUNK_BYTES = 20 << 20  # logits in a chunk, which fit into a third-level cache
+CHUNK_BYTES = 20 << 20  # bytes of logits in a chunk, to fit in an L3 cache
 LEAST_ROWS = 512  # rows in a chunk, as each chunk reads the whole weight
 _SLOPE = True, False, False, False, False  # the gradients that cross-entropy needs
 
@@ -93,7 +93,7 @@ def grad(
                 dx[i, j] = nothing
             continue
         hit = g[i] * F(1.0 - smoothing) * weight[t]
-        each = g[i] * F(smoothing / classes) if smoothing else F(0.0)  # even for an infinite g
+        each = g[i] * F(smoothing / classes) if smoothing else F(0.0)  # 0 even for an infinite g
         spread, middle, miss = each * whole, saved[1, i], saved[3, i]
         both = (hit + spread) / saved[2, i]
         for j in range(classes):
@@ -123,7 +123,7 @@ def linear_forward(
     pairs = zip((x, weight, bias), needs[:3], strict=True)
     gradients = tuple(np.zeros_like(a, order="C") if need else None for a, need in pairs)
     most = max(LEAST_ROWS, CHUNK_BYTES // (len(weight) * x.itemsize))
-    step = -(-len(rows) // max(1, -(-len(rows) // most)))  # equal chunks, so that they can reuse memory
+    step = -(-len(rows) // max(1, -(-len(rows) // most)))  # chunks of equal size, so that they can reuse memory
     for start in range(0, len(rows), max(1, step)):
         some = slice(start, start + step)
         about = matmul(rows[some], weight.T, bias), classes[some], None, ignore_index, smoothing

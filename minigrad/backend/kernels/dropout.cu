@@ -5,7 +5,7 @@ extern "C" __global__ void dropout(const real* x, real* out, i64 rectify, const 
                                    double scale, i64 count) {
     EACH_ELEMENT(i, count) {
         wide v = is_kept(keep, seed, bound, i) ? (wide)x[i] * (wide)scale : copysign((wide)0, (wide)x[i]);
-        out[i] = (real)(rectify && v <= 0 ? (wide)0 : v);  // NaN is kept
+        out[i] = (real)(rectify && v <= 0 ? (wide)0 : v);  // NaN stays NaN
     }
 }
 

@@ -1,4 +1,4 @@
-"""The dropout draw, with the bits of ``random.drawn``, and dropout by a mask in one pass, optionally after ReLU."""
+"""Dropout masks with the same bits as ``random.drawn``, and dropout in one pass, optionally after ReLU."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def mixed(z: np.uint64) -> np.uint64:
 
 @inline
 def reached(word: np.uint64, room: np.uint64) -> np.uint64:
-    """Four bytes, 0 or 1, for whether each 16 bits of a word overflow when ``room`` is added."""
+    """Four bytes, 0 or 1: whether each 16-bit part of a word overflows when ``room`` is added."""
     even = (((word & _PAIR) + room) >> W(16)) & _ONES
     odd = ((((word >> W(16)) & _PAIR) + room) >> W(16)) & _ONES
     both = even | (odd << W(8))

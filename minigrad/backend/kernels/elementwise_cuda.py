@@ -1,4 +1,4 @@
-"""Elementwise functions: dropout (optionally after ReLU in the same pass), GELU, rotary positions."""
+"""Elementwise functions: dropout (optionally after ReLU in the same pass), GELU, rotary position embeddings."""
 
 from __future__ import annotations
 

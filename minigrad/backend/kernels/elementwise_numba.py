@@ -75,7 +75,7 @@ def exp_grad(g: F, y: F) -> F:
 
 @inline
 def relu(x: F) -> F:
-    """max(x, 0), and NaN where x is"""
+    """max(x, 0), or NaN where x is NaN"""
     return F(0.0) if x <= F(0.0) else x
 
 

@@ -21,7 +21,7 @@ _SUMMED = 1 << 20  # bytes in a block whose columns are summed: large, as the bl
 def normalise(
     start: int, stop: int, x: Rows, weight: Flat, bias: Flat, eps: float, centred: int, out: Rows, stats: Rows
 ) -> None:
-    """y = (x - mean) · scale · weight + bias, where scale = 1 / √(variance + eps). ``stats`` are mean and scale."""
+    """y = (x - mean) · scale · weight + bias, where scale = 1 / √(variance + eps). ``stats`` gets mean and scale."""
     width = x.shape[1]
     share = F(1.0) / F(width)
     for i in range(start, stop):

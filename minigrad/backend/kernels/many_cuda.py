@@ -1,7 +1,7 @@
 """Optimizer updates and clipping of many parameters in one launch: see adam.cu, sgd.cu, muon.cu, clip_grad_norm.cu. A
 row consists of arrays that belong together, such as a parameter and its gradient. Kernels get a table of the arrays'
-addresses and a list of the parts into which all rows are cut, with a block of threads for each part. Table and list
-stay on the GPU until they change, so most steps upload nothing. Clipping does not wait for the GPU."""
+addresses and a list of the parts into which all rows are cut, with a block of threads for each part. Both stay
+on the GPU until they change, so most steps upload nothing. Clipping does not wait for the GPU."""
 
 from __future__ import annotations
 

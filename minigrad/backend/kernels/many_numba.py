@@ -49,8 +49,8 @@ def look(start: int, stop: int, table: Indices, kind: int, dtype: int, sizes: In
 
 
 class Many:
-    """Rows of equally many arrays. ``table`` has the addresses of their objects (rows, arrays per row). ``fits``
-    says whether loops support a row (none if two rows share memory). Each part is (row, first element, size)."""
+    """Rows of the same number of arrays. ``table`` has the addresses of their objects (rows, arrays per row). ``fits``
+    says whether loops support each row (none if two rows share memory). Each part is (row, first element, size)."""
 
     def __init__(self, rows: Sequence[tuple[Array, ...]]) -> None:
         sizes = self._look(rows)
@@ -88,7 +88,7 @@ def _parts(sizes: tuple[int, ...]) -> Array:
 
 @loop
 def adam(start: int, stop: int, parts: Indices, table: Indices, columns: int, rates: Rows, numbers: Flat) -> None:
-    """m += (1 - β₁)(g - m), v = β₂ v + (1 - β₂) g², θ -= rate · m / (√v + ε), of parts of parameters."""
+    """m += (1 - β₁)(g - m), v = β₂ v + (1 - β₂) g², θ -= rate · m / (√v + ε), for parts of parameters."""
     a, c, s, r1, b2, r2 = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
     decays = c != F(0.0)
     for k in range(start, stop):

@@ -35,7 +35,7 @@ extern "C" __global__ void polynomial(real* square, const real* gram, double a, 
     }
 }
 
-// θ = shrink · θ - rate · x, with the x in a column.
+// θ = shrink · θ - rate · x, where x is the row's array number ``column``.
 extern "C" __global__ void descend(MANY, i64 column, double shrink, double rate) {
     Part part = MY_PART;
     real* param = part.row[0];

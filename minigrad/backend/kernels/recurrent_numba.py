@@ -1,5 +1,5 @@
-"""The LSTM and the GRU over all steps. The rows of a batch are independent, so a thread processes some of them through
-all steps without synchronization."""
+"""The LSTM and the GRU over all steps. The rows of a batch are independent, so each thread processes all steps for
+some of them without synchronization."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def gru(
     start: int, stop: int, gemm: int, steps: Indices, x: Strided, turned: Strided, bias: Flat, out: Strided,
     last: Strided, keep: int, acts: Strided, before: Strided, shares: Strided, inner: int,
 ) -> None:  # fmt: skip
-    """Rows [start, stop) of the batch. If the gates, the previous h, and the share of W h + b in n are kept, each step
+    """Rows [start, stop) of the batch. If the gates, the previous h, and the part of W h + b for n are kept, each step
     stores them in its own rows. Otherwise, all steps share the same memory."""
     width, beta = 3 * inner, F(1.0) if bias.size else F(0.0)
     for s in range(len(steps) // 2):

@@ -1,4 +1,4 @@
-// Rotary positions: the numbers 2 i and 2 i + 1 of a row, rotated by an angle that depends on the row's place and i.
+// Rotary embeddings: elements 2 i and 2 i + 1 of a row, rotated by an angle that depends on the row's position and i.
 // "RoFormer", Su et al. 2021, equation 15.
 
 // x and out are (batch, heads, length, 2 pairs), turns (length, pairs, 2) has cosines and sines, and count is in pairs.

@@ -4,7 +4,7 @@
 // Arrays are (batch, heads, length, width), with any strides, except along the last axis. HEAD is the larger width of
 // q and v, rounded up to 16; TILE is the number of queries and of keys in a tile. A block is 16 x 16 threads;
 // thread (tx, ty) handles the rows ty, ty + 16, ... of a tile and the columns tx, tx + 16, ... BLOCKS blocks share a
-// multiprocessor. With 128 registers, nothing is spilled unless a thread's numbers are wide or many.
+// multiprocessor. With 128 registers, a thread spills nothing unless it has wide or many numbers.
 
 #define SIDE 16
 #define PER (TILE / SIDE)      // rows of a tile, and columns of scores, per thread
@@ -15,8 +15,8 @@
 #define HALF_WARP_EACH(step) for (int step = SIDE / 2; step > 0; step /= 2)
 #define BLOCKS (REAL_BITS < 64 && TILE * HEAD <= 4096 ? 2 : 1)
 
-// Masking parameters: a bool mask, an added mask or none, with its strides; dropout, whose draw begins at place
-// ``drawn``; causality.
+// Masking parameters: a bool mask, an additive mask or none, with its strides; dropout, whose random numbers begin at
+// index ``drawn``; causality.
 struct Attention {
     const bool* allowed;
     const real* added;

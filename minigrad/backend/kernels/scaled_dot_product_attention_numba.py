@@ -20,7 +20,7 @@ from ._attention import empty_result, factor, laid_like
 
 F = np.float32
 PART = 32  # queries
-FEW = 4  # queries: for fewer, packing does not pay
+FEW = 4  # queries: with fewer, packing does not pay off
 ROW = 4 * TILE  # bytes
 WORK = 1 << 16  # multiplications in a block: a few microseconds
 
@@ -55,7 +55,7 @@ def score_rows(
     top: Flat, place: int, has_top: bool,
 ) -> None:  # fmt: skip
     """e^(score · scale - top) for n queries, from number ``first`` on, in rows of ``wide`` elements. The mask is added,
-    and hidden keys get weight 0, as do columns up to ``wide``. A row's maximum goes to ``top``, unless ``has_top``."""
+    and masked keys get weight 0, as do columns up to ``wide``. A row's maximum goes to ``top``, unless ``has_top``."""
     for i in range(n):
         line, best = scores + 4 * i * wide, spread16(F(-np.inf))
         count = min(keys, first + i + 1) if is_causal else keys
@@ -81,7 +81,7 @@ def score_rows(
 def weigh_rows(
     weights: int, wide: int, n: int, keep: int, keep_step: int, rest: float, share: Flat, place: int
 ) -> None:
-    """Divide the exponentials of n rows by their sums, write 1 / sum to ``share``, and apply the draw at ``keep``."""
+    """Divide the exponentials of n rows by their sums, write 1 / sum to ``share``, and apply the mask at ``keep``."""
     for i in range(n):
         line, draw, sums = weights + 4 * i * wide, keep + i * keep_step, spread16(F(0.0))
         for s in range(0, wide, TILE):
@@ -158,7 +158,7 @@ def attend_back(
     added: Strided, added_b: int, added_h: int, added_t: int, keep: int, is_causal: int, scale: float, rest: float,
     memory: Strided, top: Flat, share: Flat, dquery: Strided, dkey: Strided, dvalue: Strided,
 ) -> None:  # fmt: skip
-    """The gradients of heads of sequences. The last part, with the most keys, runs first; the others add to it."""
+    """The gradients for heads of sequences. The last part, with the most keys, runs first; the others add to it."""
     heads, queries, width = length(query, 1), length(query, 2), length(query, 3)
     keys, depth = length(value, 2), length(value, 3)
     weights, ldq, ldk = at(memory) + thread * step(memory, 0), leading(query), leading(key)
@@ -192,7 +192,7 @@ def attend_back(
             multiply(n, width, count, grads, wide, kp, ROW, ROW * keys, False, dqt, lddq)
             multiply_turned(count, width, n, grads, wide, qp, ROW, ROW * n, more, dk, lddk)
             multiply_turned(count, depth, n, weights, wide, gp, ROW, ROW * n, more, dv, lddv)
-        hidden = max(0, keys - queries) if is_causal else 0  # hidden from every query: products of no terms
+        hidden = max(0, keys - queries) if is_causal else 0  # masked for every query: their gradients are 0
         dk, dv = dk + (keys - hidden) * step(dkey, 2), dv + (keys - hidden) * step(dvalue, 2)
         multiply(hidden, width, 0, q, ldq, kp, ROW, ROW * keys, False, dk, lddk)
         multiply(hidden, depth, 0, q, ldq, kp, ROW, ROW * keys, False, dv, lddv)

@@ -1,12 +1,12 @@
 // out[r] = the sum of the rows g[i] whose index[i] is r: the gradient of an embedding.
 //
-// ``order`` sorts the indices. A warp adds up 32 places of that order for 32 columns, so a frequent row has many warps.
-// A row that lies within these places is complete. For other rows, each warp writes its part, and ``across`` adds the
-// parts. The order of additions is the same in every run. Block: 32 columns, 8 warps.
+// ``order`` sorts the indices. A warp adds up 32 of its entries for 32 columns, so a frequent row has many warps. A
+// row whose entries all belong to one warp is complete. For other rows, each warp writes its part, and ``across`` adds
+// the parts. The order of additions is the same in every run. Block: 32 columns, 8 warps.
 
 #define PLACES 32
 
-// The parts of warp w are in the rows 2 w (which begins with its places) and 2 w + 1 of ``parts`` (2 warps, n).
+// Warp w writes its parts to rows 2 w (if they begin with its first entry) and 2 w + 1 of ``parts`` (2 warps, n).
 extern "C" __global__ void scatter_add_rows(const real* g, const i64* index, const i64* order, real* out, wide* parts,
                                             i64 count, i64 rows, i64 n) {
     i64 warp = (i64)blockIdx.x * 8 + threadIdx.y, j = (i64)blockIdx.y * 32 + threadIdx.x;
@@ -34,7 +34,7 @@ __device__ inline i64 first_not_below(const i64* index, const i64* order, i64 co
     return low;
 }
 
-// Add up the rows of several warps, and write zeros for rows without a warp.
+// Add up the parts of rows that have several warps, and write zeros for rows without a warp.
 extern "C" __global__ void scatter_add_rows_across(const i64* index, const i64* order, const wide* parts, real* out,
                                                    i64 count, i64 rows, i64 n) {
     i64 row = (i64)blockIdx.x * 8 + threadIdx.y, j = (i64)blockIdx.y * 32 + threadIdx.x;

@@ -1,5 +1,5 @@
 """The sums of rows by index, an embedding's gradient. Rows are sorted by index, so each result row is written once. A
-thread owns some result rows and adds to them in the original order, so any number of threads yields the same bits."""
+thread owns some result rows and adds to them in the original order, so sums do not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import Needs
 
 @loop
 def arrange(start: int, stop: int, indices: Indices, ends: Indices, order: Indices) -> None:
-    """A counting sort. ``order`` gets the places of index 0, then of index 1, and so on. The places of index i end at
+    """A counting sort. ``order`` gets the positions of index 0, then of index 1, and so on. Those of index i end at
     ``ends[i + 1]``. ``ends[0]`` becomes 1 if an index is out of range."""
     rows = ends.size - 1
     for i in range(rows + 1):

@@ -1,4 +1,4 @@
-// A step of stochastic gradient descent in place, with momentum if rows contain its array: see optim/sgd.py.
+// A step of stochastic gradient descent in place, with momentum if rows contain an array for it: see optim/sgd.py.
 
 extern "C" __global__ void sgd(MANY, double sign, double decay, double momentum, double rest, double nesterov,
                                double rate) {

@@ -19,7 +19,7 @@ F = np.float32
 
 @loop
 def rows(start: int, stop: int, x: Rows, out: Rows) -> None:
-    """y = e^(x - max) / Σ e^(x - max); or zeros for a row that is all -inf. The sum has a separate loop, since a loop
+    """y = e^(x - max) / Σ e^(x - max), or zeros for a row that is all -inf. The sum has a separate loop, since a loop
     that also writes adds in a different order if x and y are close together in memory."""
     width = x.shape[1]
     for i in range(start, stop):
@@ -72,7 +72,7 @@ def log_rows(start: int, stop: int, x: Rows, out: Rows) -> None:
 
 @inline
 def is_one(total: np.float32) -> Any:
-    """Whether a sum of powers is so close to its largest term, 1, that the digits of the other terms are lost."""
+    """Whether a sum of exponentials is so close to its largest term, 1, that the digits of the other terms are lost."""
     return F(0.9) < total < F(1.4)
 
 

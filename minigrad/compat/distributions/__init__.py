@@ -1,4 +1,4 @@
-"""Probability distributions, under PyTorch's names: samples, log-probabilities, entropies and KL divergences."""
+"""Probability distributions under PyTorch's names, with samples, log-probabilities, entropies and KL divergences."""
 
 from . import choices, constraints, derived, transforms, utils
 from .choices import *

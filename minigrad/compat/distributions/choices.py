@@ -1,6 +1,6 @@
-"""Discrete distributions, parametrised by probabilities or their logarithms.
+"""Discrete distributions, parametrised by probabilities or logits.
 
-Relaxed distributions have differentiable samples close to 1 or 0, or to one of K classes (Jang et al. 2017,
+Samples of relaxed distributions are differentiable and close to 0 or 1, or to a one-hot vector (Jang et al. 2017,
 "Categorical Reparameterization with Gumbel-Softmax"; Maddison et al. 2017, "The Concrete Distribution").
 """
 
@@ -31,8 +31,8 @@ param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter
 
 
 class ProbsOrLogits(Distribution):
-    """The base class of Bernoulli, Geometric and Categorical. Takes ``probs``, a probability, or ``logits``, its
-    log-odds log p / (1 - p), a tensor or a number, and computes the other. Raises ValueError for both or neither."""
+    """The base class of Bernoulli, Geometric and Categorical. It takes either ``probs``, p, or ``logits``, the log-odds
+    log(p / (1 - p)), as a tensor or a number, and computes the other. Raises ValueError unless exactly one is given."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     _is_binary: ClassVar[bool] = True
@@ -56,14 +56,14 @@ class ProbsOrLogits(Distribution):
 
     @lazy_property
     def logits(self) -> Tensor:
-        """The logarithms of the probabilities, or log-odds if there are two choices."""
+        """The log-probabilities, or the log-odds of a binary distribution."""
         return utils.probs_to_logits(self.probs, self._is_binary)
 
 
 class ContinuousBernoulli(ProbsOrLogits):
     """Numbers x from 0 to 1 with a density proportional to pˣ (1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham 2019). See
-    ProbsOrLogits; as in PyTorch, p stays a rounding error away from 0 and 1. Within ``lims``, where a formula would
-    divide by almost 0, a polynomial is used."""
+    ProbsOrLogits. As in PyTorch, p is clamped to [eps, 1 - eps]. If p is within ``lims``, polynomials replace the
+    formulas, which would divide by almost 0."""
 
     support = constraints.unit_interval
     has_rsample = True
@@ -85,11 +85,11 @@ class ContinuousBernoulli(ProbsOrLogits):
 
     @lazy_property
     def probs(self) -> Tensor:
-        """The probabilities, clamped to at least a rounding error away from 0 and 1."""
+        """The probabilities, clamped to [eps, 1 - eps]."""
         return clamp_probs(utils.logits_to_probs(self.logits, True))
 
     def _chosen(self, rule: Any, near: Any) -> Tensor:
-        """The value of a formula in p or, near ½, of a formula in p - ½."""
+        """Apply ``rule`` to p or, within ``lims``, ``near`` to p - ½."""
         far = (self.probs <= self._lims[0]).logical_or(self.probs > self._lims[1])
         return where(far, rule(where(far, self.probs, self._lims[0])), near(self.probs - 0.5))
 
@@ -138,7 +138,7 @@ def _divergence(p: Tensor, q: Tensor, log_ratio: Tensor) -> Tensor:
 
 
 class Bernoulli(ProbsOrLogits):
-    """1 with a given probability, otherwise 0, in the dtype of the probabilities. See ProbsOrLogits."""
+    """1 with probability p, and 0 otherwise, in the dtype of the probabilities. See ProbsOrLogits."""
 
     support = constraints.boolean
     has_enumerate_support = True
@@ -160,7 +160,7 @@ class Bernoulli(ProbsOrLogits):
 
 
 class Geometric(ProbsOrLogits):
-    """Counts n with probability (1 - p)ⁿ p, where p in (0, 1] is the probability of success. See ProbsOrLogits."""
+    """The number n of failures before a success, with probability (1 - p)ⁿ p for p in (0, 1]. See ProbsOrLogits."""
 
     support = constraints.nonnegative_integer
     mean = formula(lambda d: 1 / d.probs - 1)
@@ -193,8 +193,8 @@ class Geometric(ProbsOrLogits):
 
 
 class Categorical(ProbsOrLogits):
-    """Classes 0 to K - 1, sampled as int64. Takes ``probs``, (..., K), nonnegative and normalised to sum to 1, or
-    ``logits``, logarithms up to a constant. Raises ValueError if both or neither are given, or if it is a scalar."""
+    """Classes 0 to K - 1, sampled as int64. Takes either ``probs``, (..., K), which are nonnegative and get normalised,
+    or ``logits``, unnormalised log-probabilities. Raises ValueError for a scalar, or unless exactly one is given."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
@@ -230,7 +230,7 @@ class Categorical(ProbsOrLogits):
 
 
 class OfChoices(Distribution):
-    """A distribution based on a discrete one, ``_hard``, whose parameters it shares."""
+    """A distribution that wraps a discrete one, ``_hard``, and shares its parameters."""
 
     _hard: ClassVar[type[ProbsOrLogits]] = Categorical
     arg_constraints = Categorical.arg_constraints
@@ -242,11 +242,11 @@ class OfChoices(Distribution):
 
     _param = formula(lambda d: d._choices._param, doc="The parameter.")
     probs = formula(lambda d: d._choices.probs, doc="The probabilities of the choices.")
-    logits = formula(lambda d: d._choices.logits, doc="Their log-odds, or logarithms.")
+    logits = formula(lambda d: d._choices.logits, doc="The log-odds or log-probabilities.")
 
 
 class OneHotCategorical(OfChoices):
-    """Categorical whose samples are one-hot vectors of length K, in the dtype of the probabilities."""
+    """A Categorical whose samples are one-hot vectors of length K, in the dtype of the probabilities."""
 
     param_shape = param_shape
     support = constraints.one_hot
@@ -262,7 +262,7 @@ class OneHotCategorical(OfChoices):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """OneHotCategorical whose samples have the gradient of the probabilities (Bengio et al. 2013)."""
+    """A OneHotCategorical whose samples pass their gradient on to the probabilities (Bengio et al. 2013)."""
 
     has_rsample = True
     rsample = method(lambda d, sample_shape=(): d.sample(sample_shape) + (d.probs - d.probs.detach()))
@@ -299,7 +299,7 @@ class Multinomial(OfChoices):
     def entropy(self) -> Tensor:
         n, p = self.total_count, self.probs
         entropy = n * self._choices.entropy() - math.lgamma(n + 1)
-        for k in range(1, n + 1):  # log k! times the probability of k, for each class
+        for k in range(1, n + 1):  # log k! times the probability of the count k, for each class
             ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
             chance = (ways + k * p.log() + (n - k) * (1 - p).log()).exp() if k < n else p**n
             entropy = entropy + (chance * math.lgamma(k + 1)).sum(-1)
@@ -307,7 +307,7 @@ class Multinomial(OfChoices):
 
 
 class Relaxed(OfChoices):
-    """The base of relaxed choices. The lower the positive temperature, the closer samples are to hard choices."""
+    """The base class of relaxed distributions. As the positive temperature approaches 0, samples become discrete."""
 
     has_rsample = True
 
@@ -324,7 +324,7 @@ class Relaxed(OfChoices):
 
 
 class LogitRelaxedBernoulli(Relaxed):
-    """The log-odds of RelaxedBernoulli: the log-odds of a choice plus logistic noise, divided by the temperature."""
+    """The log-odds of RelaxedBernoulli samples: (``logits`` + logistic noise) / ``temperature``."""
 
     arg_constraints = Bernoulli.arg_constraints
     support = constraints.real
@@ -341,7 +341,7 @@ class LogitRelaxedBernoulli(Relaxed):
 
 
 class RelaxedBernoulli(LogitRelaxedBernoulli):
-    """Numbers from 0 to 1, closer to 0 or 1 at a lower temperature, which is a tensor. See Bernoulli."""
+    """Numbers from 0 to 1, closer to 0 or 1 for a lower ``temperature`` (a tensor). See Bernoulli."""
 
     support = constraints.unit_interval
 
@@ -354,7 +354,7 @@ class RelaxedBernoulli(LogitRelaxedBernoulli):
 
 
 class RelaxedOneHotCategorical(Relaxed):
-    """Vectors of K probabilities, closer to one-hot at a lower temperature, which is a tensor. See Categorical."""
+    """Vectors of K probabilities, closer to one-hot for a lower ``temperature`` (a tensor). See Categorical."""
 
     support = constraints.simplex
 
@@ -370,7 +370,7 @@ class RelaxedOneHotCategorical(Relaxed):
 
 
 class _Trials(ProbsOrLogits):
-    """The base class of the next two, with ``total_count`` and the probability or log-odds of success."""
+    """The base class of Binomial and NegativeBinomial, which adds ``total_count``."""
 
     param_shape = param_shape
 
@@ -385,8 +385,8 @@ class _Trials(ProbsOrLogits):
 
 
 class Binomial(_Trials):
-    """The number of successes in ``total_count`` (an int or a tensor) trials. ``probs`` or ``logits``: those of
-    success. Samples are correctly distributed but differ from PyTorch's for the same seed."""
+    """The number of successes in ``total_count`` trials (an int or a tensor). ``probs`` or ``logits`` specifies
+    the probability of success. Samples are correctly distributed but differ from PyTorch's for the same seed."""
 
     arg_constraints = {"total_count": constraints.nonnegative_integer, **ProbsOrLogits.arg_constraints}
     has_enumerate_support = True
@@ -424,8 +424,8 @@ class Binomial(_Trials):
 
 
 class NegativeBinomial(_Trials):
-    """The number of successes before ``total_count`` (not necessarily an integer) failures. ``probs`` or ``logits``:
-    those of success. Samples are correctly distributed but differ from PyTorch's for the same seed."""
+    """The number of successes before ``total_count`` failures (possibly fractional). ``probs`` or ``logits`` specifies
+    the probability of success. Samples are correctly distributed but differ from PyTorch's for the same seed."""
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),

@@ -1,4 +1,4 @@
-"""``biject_to`` and ``transform_to``: transforms from the real numbers to the values that satisfy a constraint."""
+"""``biject_to`` and ``transform_to``, which return transforms from real numbers to values that satisfy a constraint."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
 class ConstraintRegistry:
-    """Maps constraint classes to transforms; call it with a constraint."""
+    """Maps constraint classes to transforms. Call it with a constraint to get its transform."""
 
     def __init__(self) -> None:
         self._registry: dict[Any, Callable[[Any], t.Transform]] = {}
 
     def register(self, constraint: Any, factory: Any = None) -> Any:
-        """Register a function that makes a transform for a constraint or a constraint class (TypeError for anything
-        else). Without a function, return a decorator."""
+        """Register a function that creates the transform for a class of constraints, or for the class of a constraint.
+        Without a function, return a decorator. Raises TypeError if ``constraint`` is neither."""
         if factory is None:
             return lambda factory: self.register(constraint, factory)
         kind = type(constraint) if isinstance(constraint, c.Constraint) else constraint
@@ -28,7 +28,7 @@ class ConstraintRegistry:
         return factory
 
     def __call__(self, constraint: Any) -> Any:
-        """The transform for a constraint. Raises NotImplementedError if it has no transform."""
+        """The transform for a constraint. Raises NotImplementedError if none is registered."""
         if type(constraint) not in self._registry:
             raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
         return self._registry[type(constraint)](constraint)

@@ -1,4 +1,4 @@
-"""Conditions on parameters and values: ``constraint.check(value)`` shows where a tensor satisfies it."""
+"""Constraints on parameters and values. ``constraint.check(value)`` returns True where the constraint is satisfied."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Constraint:
         vars(self).update(zip(self._bounds, bounds, strict=False), **options)
 
     def check(self, value: Tensor) -> Tensor:
-        """Where the value satisfies the constraint."""
+        """Return True where the value satisfies the constraint."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -40,7 +40,7 @@ class Constraint:
 
 
 def _kind(name: str, test: Callable[..., Any], event_dim: int = 0, is_discrete: bool = False) -> Any:
-    """A constraint class, from a function of the value and the bounds, which are attributes with the same names."""
+    """Create a constraint class from a function of a value and bounds, which become attributes of the same names."""
     names = tuple(signature(test).parameters)[1:]
 
     def check(self: Any, value: Tensor) -> Any:
@@ -84,7 +84,7 @@ def _is_corr_cholesky(v: Tensor) -> Tensor:
 
 
 def _is_symmetric_with(v: Tensor, test: Callable[[Tensor], Tensor]) -> Tensor:
-    """Whether matrices are symmetric with eigenvalues that all pass the test."""
+    """Whether each matrix is symmetric and all its eigenvalues pass the test."""
     holds: Tensor = _Symmetric().check(v)
     return test(eigvalsh(v.detach())).all(-1) if bool(holds.all()) else holds
 
@@ -101,7 +101,7 @@ _PositiveDefinite = _kind("_PositiveDefinite", lambda v: _is_symmetric_with(v, l
 
 
 class _IndependentConstraint(Constraint):
-    """``base_constraint`` with additional trailing axes in the event."""
+    """``base_constraint``, with ``reinterpreted_batch_ndims`` more trailing axes in each event."""
 
     _bounds: ClassVar[tuple[str, ...]] = ("base_constraint", "reinterpreted_batch_ndims")
     is_discrete = property(lambda self: self.base_constraint.is_discrete)
@@ -120,7 +120,7 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(_IndependentConstraint):
-    """``base_constraint`` over all components of a mixture."""
+    """``base_constraint``, which every component of a mixture must satisfy."""
 
     _bounds = ("base_constraint",)
     event_dim = property(lambda self: self.base_constraint.event_dim)
@@ -130,7 +130,7 @@ class MixtureSameFamilyConstraint(_IndependentConstraint):
 
 
 class _Cat(Constraint):
-    """Constraints on the parts of a tensor along an axis, each ``lengths[i]`` long."""
+    """One constraint for each part of a tensor along an axis. Part i has length ``lengths[i]``."""
 
     is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq))
     event_dim = property(lambda self: max(c.event_dim for c in self.cseq))
@@ -146,7 +146,7 @@ class _Cat(Constraint):
 
 
 class _Stack(_Cat):
-    """Constraints on the slices of a tensor along an axis."""
+    """One constraint for each slice of a tensor along an axis."""
 
     def check(self, value: Tensor) -> Tensor:
         return _stack([c.check(part) for c, part in zip(self.cseq, value.unbind(self.dim), strict=True)], self.dim)
@@ -174,7 +174,7 @@ class _Dependent(Constraint):
 
 
 class dependent_property(property, _Dependent):
-    """A property of distributions; on the class itself, it is a dependent constraint."""
+    """A property of distributions. Accessed on the class, it is a dependent constraint."""
 
     def __init__(self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         property.__init__(self, fn)

@@ -22,8 +22,8 @@ __all__ += ["MixtureSameFamily", "Pareto", "TransformedDistribution", "Weibull"]
 
 
 class Independent(Distribution):
-    """A distribution whose last ``reinterpreted_batch_ndims`` batch axes belong to the event, so that probabilities are
-    multiplied over them. Raises ValueError if the batch has fewer axes.
+    """A distribution whose last ``reinterpreted_batch_ndims`` batch axes belong to the event, so that
+    log-probabilities are summed over them. Raises ValueError if the batch has fewer axes.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class Independent(Distribution):
 
     def _kl(self, q: Independent) -> Tensor:
         if self.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
-            raise NotImplementedError("Independent distributions with different numbers of axes")
+            raise NotImplementedError("no KL divergence of Independent distributions with different numbers of axes")
         return self._sum(kl_divergence(self.base_dist, q.base_dist))
 
 
 class MixtureSameFamily(Distribution):
-    """Samples from one component of ``component_distribution``, along its last batch axis. The Categorical
-    ``mixture_distribution`` draws the component's index. Raises ValueError if the two do not match."""
+    """A mixture of the components along the last batch axis of ``component_distribution``. For each sample, the
+    Categorical ``mixture_distribution`` draws the component. Raises ValueError if the two do not match."""
 
     def __init__(
         self, mixture_distribution: Any, component_distribution: Any, validate_args: bool | None = None
@@ -118,8 +118,8 @@ class MixtureSameFamily(Distribution):
 
 
 class TransformedDistribution(Distribution):
-    """Samples of ``base_distribution`` after one transform, or several in order. Raises ValueError for anything except
-    transforms, or if the base has too few axes."""
+    """Samples of ``base_distribution`` after one transform, or several transforms in order. Raises ValueError if
+    ``transforms`` contains other types, or if the base has too few axes."""
 
     base_dist: Any
 
@@ -166,13 +166,13 @@ class TransformedDistribution(Distribution):
         return total + sum_rightmost(self.base_dist.log_prob(value), axes - len(self.base_dist.event_shape))
 
     def _turned(self, probability: Tensor) -> Tensor:
-        """A probability, or its complement if the transforms are decreasing."""
+        """A probability, or its complement if the composed transform is decreasing."""
         sign = self._whole.sign
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
 
 
 class LogNormal(TransformedDistribution):
-    """exp(x), where x, drawn from ``base_dist``, is normal with mean ``loc`` and standard deviation ``scale``."""
+    """exp(x), where x is normal (``base_dist``) with mean ``loc`` and standard deviation ``scale``."""
 
     arg_constraints = LocationScale.arg_constraints
     support = constraints.positive
@@ -190,7 +190,7 @@ class LogNormal(TransformedDistribution):
 
 
 class LogisticNormal(TransformedDistribution):
-    """K probabilities: StickBreakingTransform applied to K - 1 normal draws."""
+    """Vectors of K probabilities: StickBreakingTransform applied to K - 1 normal variables."""
 
     arg_constraints = LocationScale.arg_constraints
     support = constraints.simplex
@@ -199,12 +199,12 @@ class LogisticNormal(TransformedDistribution):
         base = Normal(loc, scale, validate_args)
         super().__init__(base if base.batch_shape else base.expand([1]), tf.StickBreakingTransform(), validate_args)
 
-    loc = formula(lambda d: d.base_dist.base_dist.loc, doc="The means of the normal numbers.")
-    scale = formula(lambda d: d.base_dist.base_dist.scale, doc="Their standard deviations.")
+    loc = formula(lambda d: d.base_dist.base_dist.loc, doc="The means of the normal variables.")
+    scale = formula(lambda d: d.base_dist.base_dist.scale, doc="The standard deviations of the normal variables.")
 
 
 class _Half(TransformedDistribution):
-    """|x|, where x is distributed around 0. ``base_dist``: the distribution of x. ``scale``: its width."""
+    """|x|, where x is drawn from ``base_dist``, which is symmetric about 0 and has the width ``scale``."""
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
@@ -213,7 +213,7 @@ class _Half(TransformedDistribution):
     def __init__(self, scale: Value, validate_args: bool | None = None) -> None:
         super().__init__(self._signed(0, scale, False), tf.AbsTransform(), validate_args)
 
-    scale = formula(lambda d: d.base_dist.scale, doc="The width of the distribution of x.")
+    scale = formula(lambda d: d.base_dist.scale, doc="The width of ``base_dist``.")
     mode = formula(lambda d: zeros_like(d.scale))
     icdf = method(lambda d, value: d.base_dist.icdf((value + 1) / 2))
     entropy = method(lambda d: d.base_dist.entropy() - math.log(2))
@@ -229,7 +229,7 @@ class _Half(TransformedDistribution):
 
 
 class HalfNormal(_Half):
-    """Absolute values of normal numbers with mean 0 and standard deviation ``scale``."""
+    """The absolute value of a normal variable with mean 0 and standard deviation ``scale``."""
 
     _signed = Normal
     mean = formula(lambda d: d.scale * math.sqrt(2 / math.pi))
@@ -237,7 +237,7 @@ class HalfNormal(_Half):
 
 
 class HalfCauchy(_Half):
-    """Absolute values of numbers from Cauchy(0, ``scale``)."""
+    """|x|, where x is drawn from Cauchy(0, ``scale``)."""
 
     _signed = Cauchy
     mean = formula(lambda d: full_like(d.scale.detach(), math.inf))
@@ -254,8 +254,8 @@ class InverseGamma(TransformedDistribution):
         base = Gamma(concentration, rate, False)
         super().__init__(base, tf.PowerTransform(-ones_like(base.rate)), validate_args)
 
-    concentration = formula(lambda d: d.base_dist.concentration, doc="Gamma's.")
-    rate = formula(lambda d: d.base_dist.rate, doc="Gamma's.")
+    concentration = formula(lambda d: d.base_dist.concentration, doc="The concentration of ``base_dist``.")
+    rate = formula(lambda d: d.base_dist.rate, doc="The rate of ``base_dist``.")
     mean = formula(lambda d: where(d.concentration > 1, d.rate / (d.concentration - 1), math.inf))
     mode = formula(lambda d: d.rate / (d.concentration + 1))
     variance = formula(
@@ -265,7 +265,7 @@ class InverseGamma(TransformedDistribution):
 
 
 class Pareto(TransformedDistribution):
-    """Numbers above ``scale`` with density α scaleᵅ / xᵅ⁺¹."""
+    """Numbers above ``scale`` with density α scaleᵅ / xᵅ⁺¹, where α is ``alpha``."""
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
     support = dependent_property(lambda d: constraints.greater_than_eq(d.scale), event_dim=0)
@@ -292,7 +292,7 @@ class Weibull(TransformedDistribution):
         transforms = [tf.PowerTransform(self._k), tf.AffineTransform(0, self.scale)]
         super().__init__(Exponential(ones_like(self.scale), False), transforms, validate_args)
 
-    _k = formula(lambda d: d.concentration.reciprocal(), doc="The power.")
+    _k = formula(lambda d: d.concentration.reciprocal(), doc="The exponent k.")
     mean = formula(lambda d: d.scale * (1 + d._k).lgamma().exp())
     mode = formula(lambda d: d.scale * ((d.concentration - 1) / d.concentration) ** d._k)
     variance = formula(lambda d: d.scale.pow(2) * ((1 + 2 * d._k).lgamma().exp() - (2 * (1 + d._k).lgamma()).exp()))

@@ -22,17 +22,17 @@ _RULES: dict[tuple[type, type], Rule] = {}
 
 
 class Distribution:
-    """A batch of independent distributions: ``batch_shape`` of them, with samples of shape ``event_shape``.
+    """A batch of independent distributions. The batch has shape ``batch_shape``, and each sample ``event_shape``.
 
-    Parameters are tensors whose shapes broadcast; many can also be numbers. A subclass stores them as attributes, with
-    their constraints in ``arg_constraints`` and that of samples in ``support``. It implements ``rsample`` or
-    ``_sample``, ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``), and ``_kl(q)``, the divergence from
-    another distribution of the same class.
+    Parameters are tensors whose shapes broadcast; many can also be numbers. A subclass stores them as attributes. Their
+    constraints are in ``arg_constraints``, and the constraint on samples is ``support``. A subclass implements
+    ``rsample`` or ``_sample``, and ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``). It also implements
+    ``_kl(q)``, the KL divergence from another distribution of the same class.
 
     Args:
         batch_shape: the shape of the parameters.
-        event_shape: the shape of one sample. validate_args: check parameters and values (the default), and raise
-            ValueError if any violates its constraint.
+        event_shape: the shape of one sample.
+        validate_args: whether to raise ValueError if a parameter or value violates its constraint (the default).
     """
 
     has_rsample = False
@@ -107,7 +107,7 @@ class Distribution:
         return larger
 
     def _get_checked_instance(self, cls: Any, _instance: Any = None) -> Any:
-        """An object for ``expand`` to fill, which subclasses of ``cls`` with their own ``__init__`` must provide."""
+        """An instance for ``expand`` to fill. A subclass of ``cls`` with its own ``__init__`` must provide one."""
         if _instance is None and type(self).__init__ is not cls.__init__:
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
@@ -124,7 +124,7 @@ class Distribution:
 
     @property
     def mode(self) -> Tensor:
-        """The most likely value, or NaN."""
+        """The most likely value, or NaN where it is undefined."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
@@ -143,7 +143,7 @@ class Distribution:
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
-        """The mean of -log_prob."""
+        """The expected value of -log_prob."""
         raise NotImplementedError
 
     def perplexity(self) -> Tensor:
@@ -153,7 +153,7 @@ class Distribution:
     # Samples --------------------------------------------------------------------------------------------
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Samples of shape ``sample_shape`` + ``batch_shape`` + ``event_shape``, without history."""
+        """Samples of shape ``sample_shape`` + ``batch_shape`` + ``event_shape``, without a gradient."""
         with no_grad():
             return self._sample(size_of(sample_shape))
 
@@ -161,11 +161,11 @@ class Distribution:
         return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Samples as functions of the parameters, so that gradients reach the parameters."""
+        """Reparametrised samples, through which gradients reach the parameters."""
         raise NotImplementedError(f"{type(self).__name__} does not support rsample(): use sample() and log_prob()")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All possible values along the first axis: (K, 1, ...), or expanded to the whole ``batch_shape``."""
+        """All K possible values along a new first axis. The batch axes have length 1 unless ``expand``."""
         values = self._all_values()
         values = values.view(-1, *(1,) * len(self._batch_shape), *self._event_shape)
         return values.expand(-1, *self._batch_shape, *self._event_shape) if expand else values
@@ -176,7 +176,7 @@ class Distribution:
     # Probabilities --------------------------------------------------------------------------------------
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability or density. Raises ValueError for an impossible value or shape."""
+        """The logarithm of the probability or density. Raises ValueError if the value or its shape is invalid."""
         self._validate_sample(value)
         return self._log_prob(value)
 
@@ -184,7 +184,7 @@ class Distribution:
         raise NotImplementedError
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability that a sample is at most the value. Raises the errors of ``log_prob``."""
+        """The probability that a sample is at most the value. Raises ValueError in the same cases as ``log_prob``."""
         self._validate_sample(value)
         return self._cdf(value)
 
@@ -192,7 +192,7 @@ class Distribution:
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value that samples do not exceed with this probability: the inverse of ``cdf``."""
+        """The inverse of ``cdf``: the quantile for a probability."""
         raise NotImplementedError
 
     def _validate_sample(self, value: Tensor) -> None:
@@ -235,11 +235,11 @@ def _kind(value: Tensor) -> str:
 
 
 class ExponentialFamily(Distribution):
-    """The base class of user-defined families with natural parameters."""
+    """The base class of user-defined exponential families."""
 
 
 def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
-    """Register a rule for a pair of classes: ``@register_kl(Normal, Mine)``. Raises TypeError for anything else."""
+    """Register a KL rule for two classes: ``@register_kl(Normal, Mine)``. Raises TypeError unless both are classes."""
     for kind in (type_p, type_q):
         if not isinstance(kind, type):
             raise TypeError(f"Expected a Distribution subclass but got {kind}")
@@ -252,8 +252,8 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """∑ p log(p / q) for each batch element, from a registered rule, or from ``_kl`` within a class. Raises
-    NotImplementedError if no rule exists."""
+    """∑ p log(p / q) for each batch element, computed by a registered rule or, for distributions of the same class, by
+    ``_kl``. Raises NotImplementedError if neither exists."""
     for kind_p in type(p).__mro__:
         for kind_q in type(q).__mro__:
             rule = _RULES.get((kind_p, kind_q))

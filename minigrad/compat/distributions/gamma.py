@@ -1,8 +1,8 @@
 """Distributions of random events in continuous time, and distributions derived from them.
 
-Exponential is the time to the first event, Gamma the time to several events, and Poisson the number of events in a time
-span. Chi2, the sum of squares of normal numbers, is a Gamma. StudentT is a normal number divided by the root of a mean
-of squares. Dirichlet draws probabilities of K classes, as gamma numbers divided by their sum; Beta is the first of two.
+Exponential models the time to the first event, Gamma the time to several events, and Poisson the number of events in an
+interval. Chi2, the sum of squares of normal variables, is a Gamma. StudentT is a normal variable divided by the root of
+a mean of squares. Dirichlet draws K probabilities: gamma variables divided by their sum. Beta draws the first of two.
 
 Samples are correctly distributed but, except for Exponential, differ from PyTorch's for the same seed.
 """
@@ -67,7 +67,7 @@ class Poisson(Distribution):
 
 
 def standard_gamma(alpha: Tensor) -> Tensor:
-    """A gamma sample of rate 1, never 0, for each concentration, in its dtype, with a gradient."""
+    """A differentiable, nonzero sample from Gamma(α, 1) for each concentration α, in the dtype of α."""
     shapes = alpha.detach().cpu().double().numpy()
     draws = np.random.default_rng(default_generator.random64()).standard_gamma(shapes)
     draws = np.maximum(draws, dt.finfo(alpha.dtype).tiny)
@@ -75,15 +75,15 @@ def standard_gamma(alpha: Tensor) -> Tensor:
 
 
 def _with_grad(samples: Tensor, alpha: Tensor, grad: Any) -> Tensor:
-    """Samples, with a history if α has one. ``grad()`` computes their derivative with respect to α."""
+    """Connect samples to the graph of α, if it has one. ``grad()`` computes their derivative with respect to α."""
     if not (alpha.requires_grad and is_grad_enabled()):
         return samples
     return samples + tensor(grad(), dtype=samples.dtype, device=samples.device) * (alpha - alpha.detach())
 
 
 def _grad(alpha: Any, samples: Any) -> Any:
-    """dz/dα of gamma samples z at a fixed value of the distribution function F: -∂F/∂α divided by the density (Figurnov
-    et al. 2018). ∂F/∂α is a finite difference of F, or of F - 1 above α."""
+    """dz/dα of gamma samples z at a fixed value of the CDF F, which is -∂F/∂α divided by the density (Figurnov et al.
+    2018). ∂F/∂α is approximated by a finite difference of F, or of F - 1 where z exceeds α."""
     step, z = 1e-4 * np.minimum(alpha, np.sqrt(alpha)), tensor(samples)
     below, above = (
         np.where(samples < alpha, igamma(a, z).numpy(), -igammac(a, z).numpy())
@@ -94,7 +94,7 @@ def _grad(alpha: Any, samples: Any) -> Any:
 
 
 def _positive(samples: Tensor) -> Tensor:
-    """Samples, kept positive where rounded to 0."""
+    """Clamp samples to positive numbers, as rounding may have made them 0."""
     return samples.clamp(min=dt.finfo(samples.dtype).tiny)
 
 
@@ -134,7 +134,7 @@ class Gamma(Distribution):
 
 
 class Chi2(Gamma):
-    """The sum of ``df`` squares of standard normal numbers. ``df`` is positive, not necessarily an integer."""
+    """The sum of the squares of ``df`` standard normal variables. ``df`` is positive and may be fractional."""
 
     arg_constraints = {"df": constraints.positive}
 
@@ -145,8 +145,8 @@ class Chi2(Gamma):
 
 
 class StudentT(Distribution):
-    """loc + scale · z / √(c / df), where z is standard normal and c is from Chi2(df). All are tensors or numbers;
-    ``df`` and ``scale`` must be positive. The mean requires a ``df`` above 1, the variance above 2."""
+    """loc + scale · z / √(c / df), where z is standard normal and c is drawn from Chi2(df). Parameters are tensors or
+    numbers; ``df`` and ``scale`` must be positive. The mean exists for ``df`` > 1, and the variance for ``df`` > 2."""
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -161,7 +161,7 @@ class StudentT(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """scale² df / (df - 2), or inf where df is 2 or less, NaN where it is 1 or less."""
+        """scale² df / (df - 2) where df > 2, inf where 1 < df ≤ 2, and NaN elsewhere."""
         finite = self.scale.pow(2) * self.df / (self.df - 2).clamp(min=1e-30)
         return where(self.df > 2, finite, where(self.df > 1, math.inf, math.nan))
 
@@ -183,7 +183,7 @@ class StudentT(Distribution):
 
 
 class Dirichlet(Distribution):
-    """Vectors of K probabilities, with density ∏ xᵅ⁻¹ / B(α), where α is ``concentration``: (..., K), positive."""
+    """Vectors of K probabilities, with density ∏ xᵅ⁻¹ / B(α), where α is ``concentration``, (..., K), and positive."""
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
@@ -205,14 +205,14 @@ class Dirichlet(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """(α - 1) / ∑ (α - 1), with α - 1 clamped to at least 0; only the first class where all α are below 1."""
+        """(α - 1) / ∑ (α - 1), with α - 1 clamped to at least 0. One-hot for the first class if all α are below 1."""
         above = (self.concentration - 1).clamp(min=0)
-        corner = one_hot(above.argmax(-1), self._event_shape[0]).to(above)  # PyTorch's choice of corners
+        corner = one_hot(above.argmax(-1), self._event_shape[0]).to(above)  # as in PyTorch
         below = (self.concentration < 1).all(-1).unsqueeze(-1).expand_as(above)
         return where(below, corner, above / above.sum(-1, keepdim=True))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Shares of gamma samples G(α + 1) u^(1 / α), never 0 or 1, computed in log space as small α may underflow."""
+        """Gamma samples G(α + 1) u^(1 / α) over their sum, never 0 or 1, in log space because small α may underflow."""
         alpha, info = self.concentration.expand(self._extended_shape(sample_shape)), dt.finfo(self.concentration.dtype)
         shapes = alpha.detach().cpu().double().numpy()
         generator = np.random.default_rng(default_generator.random64())
@@ -234,7 +234,7 @@ class Dirichlet(Distribution):
 
 
 class Beta(Distribution):
-    """Numbers from 0 to 1 with density x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) / B."""
+    """Numbers from 0 to 1 with density xᵃ⁻¹ (1 - x)ᵇ⁻¹ / B(a, b). a is ``concentration1``, and b ``concentration0``."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
@@ -257,7 +257,7 @@ class Beta(Distribution):
 
 
 class FisherSnedecor(Distribution):
-    """The ratio of two Chi2 numbers, each divided by its degrees of freedom: ``df1``, ``df2`` (tensors or numbers)."""
+    """A ratio of Chi2 variables, each divided by its degrees of freedom, ``df1`` or ``df2`` (tensors or numbers)."""
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
@@ -272,7 +272,7 @@ class FisherSnedecor(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """2 b² (a + b - 2) / (a (b - 2)² (b - 4)), NaN where b is 4 or less."""
+        """2 b² (a + b - 2) / (a (b - 2)² (b - 4)), where a is df1 and b is df2. NaN where b is 4 or less."""
         a, b = self.df1, self.df2
         return where(b > 4, 2 * b.pow(2) * (a + b - 2) / (a * (b - 2).pow(2) * (b - 4)), math.nan)
 

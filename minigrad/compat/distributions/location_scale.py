@@ -1,8 +1,8 @@
-"""Families that shift and scale a single shape.
+"""Location-scale families, and the uniform and von Mises distributions.
 
-Families with a ``loc`` and a ``scale`` are Normal, the bell curve; Laplace, two exponential distributions back to back;
-Gumbel, the largest of many numbers; and Cauchy, the ratio of two normal numbers, with tails so heavy that a mean does
-not exist. Uniform makes all numbers between bounds equally likely. VonMises is a normal distribution on the circle.
+The location-scale families are Normal; Laplace, two exponential distributions back to back; Gumbel, the limit of the
+maximum of many variables; and Cauchy, the ratio of two normal variables, whose tails are so heavy that it has no mean.
+Uniform makes all numbers between two bounds equally likely. VonMises resembles a normal distribution on the circle.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .utils import Value, broadcast_all, except_where, formula, method
 
 
 class LocationScale(Distribution):
-    """The base class of Normal, Laplace, Gumbel and Cauchy: ``loc`` is the position and ``scale``, which is positive,
-    the width. Both are tensors or numbers."""
+    """The base class of Normal, Laplace, Gumbel and Cauchy. ``loc`` is the location, and ``scale``, which is positive,
+    is the width. Both are tensors or numbers."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -105,7 +105,7 @@ class Gumbel(LocationScale):
 
 
 class Cauchy(LocationScale):
-    """The Cauchy distribution: ``loc`` is the median, ``scale`` half the width at half the height."""
+    """The Cauchy distribution with median ``loc`` and half width at half maximum ``scale``."""
 
     mean = formula(lambda d: full_like(d.loc.detach(), math.nan))
     mode = formula(lambda d: d.loc)
@@ -118,7 +118,7 @@ class Cauchy(LocationScale):
 
 
 class Uniform(Distribution):
-    """Numbers from ``low`` up to but excluding ``high``, which are tensors or numbers with ``low`` < ``high``."""
+    """The uniform distribution on [``low``, ``high``), where both are tensors or numbers, and ``low`` < ``high``."""
 
     has_rsample = True
 

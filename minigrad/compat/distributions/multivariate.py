@@ -1,4 +1,4 @@
-"""Vectors of correlated normal numbers, and covariance and correlation matrices."""
+"""Multivariate normal distributions, and distributions of covariance and correlation matrices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .utils import Value, broadcast_all, formula, lazy_property, method
 
 
 class _OfMatrix(Distribution):
-    """The base class of MultivariateNormal and Wishart, given one of three matrices; computes the others lazily."""
+    """The base class of MultivariateNormal and Wishart. Takes one of three matrices and computes the others lazily."""
 
     _MATRICES: ClassVar[dict[str, constraints.Constraint]] = {
         "covariance_matrix": constraints.positive_definite,
@@ -37,12 +37,12 @@ class _OfMatrix(Distribution):
 
     @lazy_property
     def scale_tril(self) -> Tensor:
-        """The lower triangle L with L Lᵀ equal to the covariance matrix."""
+        """The Cholesky factor L of the covariance matrix L Lᵀ."""
         return linalg.cholesky(self.covariance_matrix)
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
-        """The mean of (x - loc) (x - loc)ᵀ."""
+        """The expected value of (x - loc) (x - loc)ᵀ."""
         if "scale_tril" in self.__dict__:
             return self.scale_tril @ self.scale_tril.mT
         return linalg.inv(self.precision_matrix)
@@ -62,9 +62,9 @@ class _OfMatrix(Distribution):
 
 
 class MultivariateNormal(_OfMatrix):
-    """Vectors of length n, given their mean ``loc``, (..., n), and one of three matrices, (..., n, n): the positive
-    definite covariance matrix, its inverse, or the lower triangle L with a positive diagonal and L Lᵀ equal to the
-    covariance matrix. Raises ValueError unless exactly one matrix is given, or if there are too few axes."""
+    """Vectors of length n with mean ``loc``, (..., n). One of three matrices, (..., n, n), is required: the
+    positive definite covariance matrix, its inverse, or its Cholesky factor, a lower triangle with a positive diagonal.
+    Raises ValueError unless exactly one matrix is given, or if an argument has too few axes."""
 
     arg_constraints = {"loc": constraints.real_vector, **_OfMatrix._MATRICES}
     support = constraints.real_vector
@@ -112,7 +112,7 @@ class MultivariateNormal(_OfMatrix):
 
 class LowRankMultivariateNormal(MultivariateNormal):
     """Vectors of length n with mean ``loc``, (..., n), and covariance matrix W Wᵀ plus a diagonal. W is ``cov_factor``,
-    (..., n, m). The diagonal ``cov_diag``, (..., n), is positive. Raises ValueError if their shapes do not match."""
+    (..., n, m). The diagonal ``cov_diag``, (..., n), is positive. Raises ValueError if the shapes do not match."""
 
     arg_constraints = {
         "loc": constraints.real_vector,
@@ -143,8 +143,8 @@ class LowRankMultivariateNormal(MultivariateNormal):
 
 
 class Wishart(_OfMatrix):
-    """Z Zᵀ, where Z has ``df`` columns, normal vectors of length n with mean 0 and a matrix as for MultivariateNormal.
-    ``df`` exceeds n - 1, and may be fractional. Samples differ from PyTorch's for the same seed."""
+    """Z Zᵀ, where the ``df`` columns of Z are normal vectors of length n with mean 0 and a covariance specified as for
+    MultivariateNormal. ``df`` exceeds n - 1 and may be fractional. Samples differ from PyTorch's for the same seed."""
 
     arg_constraints = {**_OfMatrix._MATRICES, "df": constraints.greater_than(0)}
     support = constraints.positive_definite
@@ -165,13 +165,13 @@ class Wishart(_OfMatrix):
         vars(self)[name] = matrix.expand((*like.shape, n, n))
         super().__init__(like.shape, (n, n), validate_args)
 
-    _df = formula(lambda d: d.df[..., None, None], doc="``df`` of each matrix.")
+    _df = formula(lambda d: d.df[..., None, None], doc="``df`` with two new axes.")
     mean = formula(lambda d: d._df * d.covariance_matrix)
     mode = formula(lambda d: where((k := d._df - d._event_shape[-1] - 1) > 0, k, math.nan) * d.covariance_matrix)
 
     @property
     def variance(self) -> Tensor:
-        """df (V² + v vᵀ), where v is the diagonal of V."""
+        """df (V ⊙ V + v vᵀ), where v is the diagonal of the covariance matrix V."""
         diagonal = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
         return self._df * (self.covariance_matrix**2 + diagonal[..., None] * diagonal[..., None, :])
 
@@ -200,8 +200,8 @@ class Wishart(_OfMatrix):
 
 
 class LKJCholesky(Distribution):
-    """The lower triangle L, (``dim``, ``dim``), with L Lᵀ equal to a correlation matrix C, and a density proportional
-    to det Cᵅ⁻¹. If the ``concentration`` α is 1, all matrices are equally likely; a larger α favours the identity."""
+    """The Cholesky factor, (``dim``, ``dim``), of a correlation matrix C, whose density is proportional to det Cᵅ⁻¹. If
+    the ``concentration`` α is 1, all correlation matrices are equally likely; a larger α favours the identity."""
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
@@ -216,7 +216,7 @@ class LKJCholesky(Distribution):
         self._beta = Beta(offset + 0.5, (self.concentration + 0.5 * (dim - 2)).unsqueeze(-1) - 0.5 * offset)
         super().__init__(self.concentration.shape, (dim, dim), validate_args)
 
-    def _sample(self, sample_shape: Size) -> Tensor:  # the onion method, section 3.2
+    def _sample(self, sample_shape: Size) -> Tensor:  # the onion method (Lewandowski et al. 2009, section 3.2)
         y = self._beta.sample(sample_shape).unsqueeze(-1)
         normal = randn(self._extended_shape(sample_shape), dtype=y.dtype, device=y.device).tril(-1)
         direction = normal / normal.norm(dim=-1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Invertible functions with log-determinants of Jacobians, for TransformedDistribution and constraints.
+"""Transforms with inverses and log-determinants of Jacobians, for TransformedDistribution and constraints.
 
 Subclasses of Transform define ``_call``, ``_inverse``, ``log_abs_det_jacobian(x, y)``, ``domain`` and ``codomain``.
 """
@@ -27,8 +27,8 @@ __all__ += ["identity_transform"]
 
 
 class Transform:
-    """A function of a tensor. ``inv``: its inverse. ``bijective``: whether every ``y`` comes from only one ``x``. With
-    a ``cache_size`` of 1, the last input and output are stored, so that inverting this output returns this input.
+    """A function of a tensor. ``inv`` is its inverse. ``bijective`` is True if every output has exactly one input. With
+    a ``cache_size`` of 1, the last input and output are cached, so that inverting that output returns that input.
     """
 
     bijective = False
@@ -106,11 +106,11 @@ class Transform:
         raise NotImplementedError
 
     def forward_shape(self, shape: Any) -> Any:
-        """The result's shape for an input of this shape."""
+        """The shape of the result for an input of shape ``shape``."""
         return shape
 
     def inverse_shape(self, shape: Any) -> Any:
-        """The input's shape for a result of this shape."""
+        """The shape of the input for a result of shape ``shape``."""
         return shape
 
     def __repr__(self) -> str:
@@ -149,7 +149,7 @@ class ComposeTransform(Transform):
         self.parts = [part.with_cache(cache_size) if cache_size else part for part in parts]
 
     def _ends(self, parts: Sequence[Transform], start: str, end: str) -> Any:
-        """The constraint at one end, with as many axes as the parts require. (``parts`` start from the other end.)"""
+        """The constraint at one end, with as many axes as the parts require. ``parts`` start at the other end."""
         if not parts:
             return constraints.real
         constraint, axes = getattr(parts[-1], end), getattr(parts[0], start).event_dim
@@ -204,7 +204,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform with additional trailing axes in the event."""
+    """``base_transform``, with ``reinterpreted_batch_ndims`` more trailing axes in each event."""
 
     _values = ("base_transform", "reinterpreted_batch_ndims")
 
@@ -237,7 +237,7 @@ class IndependentTransform(Transform):
 
 
 class CatTransform(Transform):
-    """Transforms for the parts of a tensor along an axis, each ``lengths[i]`` long."""
+    """One transform for each part of a tensor along an axis. Part i has length ``lengths[i]``."""
 
     def __init__(
         self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
@@ -267,7 +267,7 @@ class CatTransform(Transform):
 
 
 class StackTransform(CatTransform):
-    """Transforms for the slices of a tensor along an axis."""
+    """One transform for each slice of a tensor along an axis."""
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size=cache_size)
@@ -284,7 +284,7 @@ Rule = Callable[..., Any]
 
 
 def _elementwise(name: str, codomain: Any, call: Rule, inverse: Rule, jacobian: Rule | None, doc: str) -> Any:
-    """A class of transforms on all real numbers, which are not bijective if there is no rule for the Jacobian."""
+    """Create a class of transforms of real numbers. Without a rule for the Jacobian, they are not bijective."""
     rules: dict[str, Any] = {"_call": lambda self, x: call(x), "_inverse": lambda self, y: inverse(y)}
     if jacobian is not None:
         rules.update(bijective=True, sign=1, log_abs_det_jacobian=lambda self, x, y: jacobian(x, y))
@@ -352,7 +352,7 @@ class AffineTransform(Transform):
 
 
 class PowerTransform(Transform):
-    """x to a power."""
+    """x to the power ``exponent``."""
 
     domain = codomain = constraints.positive
     bijective = True
@@ -372,7 +372,7 @@ class PowerTransform(Transform):
 
 
 class CumulativeDistributionTransform(Transform):
-    """The probability that a sample is at most x, from a distribution's ``cdf``."""
+    """The ``cdf`` of a distribution: the probability that a sample is at most x."""
 
     bijective = True
     codomain = constraints.unit_interval
@@ -419,7 +419,7 @@ class ReshapeTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """Probabilities from their logarithms, up to an additive constant."""
+    """Probabilities from unnormalised log-probabilities."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
     _values = ()
@@ -428,7 +428,7 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """K probabilities from K - 1 numbers: each determines the fraction of the remainder for the next class."""
+    """K probabilities from K - 1 numbers. Each number determines what fraction of the remainder the next class gets."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
     bijective = True
@@ -465,7 +465,7 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(LowerCholeskyTransform):
-    """L Lᵀ, where L is the matrix of LowerCholeskyTransform."""
+    """L Lᵀ, where L is the result of LowerCholeskyTransform."""
 
     codomain = constraints.positive_definite
 
@@ -478,7 +478,7 @@ class PositiveDefiniteTransform(LowerCholeskyTransform):
 
 
 class CorrCholeskyTransform(Transform):
-    """The lower triangle L, where L Lᵀ is a correlation matrix, from D (D - 1) / 2 numbers."""
+    """The Cholesky factor of a D by D correlation matrix, from D (D - 1) / 2 numbers."""
 
     domain, codomain = constraints.real_vector, constraints.corr_cholesky
     bijective = True

@@ -1,4 +1,4 @@
-"""Helpers that broadcast parameters, and convert probabilities to logarithms and back."""
+"""Helpers that broadcast parameters, and convert between probabilities and logits."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Shape = tuple[int, ...]
 
 
 class lazy_property(cached_property[Any]):
-    """A property computed on first use, and recorded even in ``no_grad``, so that later uses have gradients even after
-    an initial ``sample()``."""
+    """A property computed on first use. It is recorded even in ``no_grad``, so that it has a gradient even if
+    ``sample()`` was the first to use it."""
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         with enable_grad():
@@ -29,7 +29,7 @@ class lazy_property(cached_property[Any]):
 
 
 class formula(property):
-    """A property from a formula: ``mean = formula(lambda d: d.loc)``. Its docstring comes from the base class."""
+    """A property defined by a formula: ``mean = formula(lambda d: d.loc)``. It inherits its docstring."""
 
     def __init__(self, rule: Callable[[Any], Tensor], doc: str | None = None) -> None:
         super().__init__(rule)
@@ -43,7 +43,7 @@ class formula(property):
 
 
 class _Method(NamedTuple):
-    """A method from a formula: ``entropy = method(lambda d: d.scale.log())``. Its types come from the base class."""
+    """A method defined by a formula: ``entropy = method(lambda d: d.scale.log())``. It inherits its type hints."""
 
     rule: Callable[..., Any]
 
@@ -56,7 +56,7 @@ method: Callable[[Callable[..., Any]], Any] = _Method
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Broadcast numbers and tensors, using the first tensor's dtype for numbers. Raises ValueError otherwise."""
+    """Broadcast numbers and tensors. Numbers get the first tensor's dtype. Raises ValueError for other types."""
     if not all(isinstance(v, (Tensor, int, float)) for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, minigrad.Tensor or objects implementing "
@@ -69,36 +69,36 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """Probabilities from their logarithms (from log-odds if ``is_binary``)."""
+    """Convert log-probabilities (log-odds if ``is_binary``) to probabilities."""
     return sigmoid(logits) if is_binary else softmax(logits, dim=-1)
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities clamped to at least a rounding error away from 0 and 1."""
+    """Clamp probabilities to [eps, 1 - eps], where eps depends on the dtype."""
     eps = dt.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def inside(probs: Tensor) -> Tensor:
-    """Probabilities, kept inside (0, 1) where rounded to 0 or 1."""
+    """Clamp probabilities to the open interval (0, 1), as rounding may have made them 0 or 1."""
     info = dt.finfo(probs.dtype)
     return probs.clamp(min=info.tiny, max=1 - info.eps)
 
 
 def log_odds(probs: Tensor) -> Tensor:
-    """log p / (1 - p), finite at 0 and 1."""
+    """log(p / (1 - p)), finite even at 0 and 1."""
     probs = inside(probs)
     return probs.log() - log1p(-probs)
 
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
-    """The logarithms of probabilities (log-odds if ``is_binary``)."""
+    """Convert probabilities to log-probabilities (log-odds if ``is_binary``)."""
     probs = clamp_probs(probs)
     return probs.log() - log1p(-probs) if is_binary else probs.log()
 
 
 def except_where(condition: Tensor, instead: float, value: Tensor) -> Tensor:
-    """A given number where the condition is True, otherwise the value."""
+    """``instead`` where the condition is True, and ``value`` elsewhere."""
     return where(condition, full_like(value.detach(), instead), value)
 
 
@@ -120,13 +120,13 @@ def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
-    """The elements up to a diagonal, row by row: (..., D, D) -> (..., N)."""
+    """The elements on and below a diagonal, row by row: (..., D, D) -> (..., N)."""
     rows, columns = tril_indices(*mat.shape[-2:], diag, device=mat.device).unbind()
     return mat[..., rows, columns]
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """A matrix with these elements up to a diagonal, else 0: (..., N) -> (..., D, D). ValueError if N does not fit."""
+    """The inverse of ``tril_matrix_to_vec``, 0 elsewhere: (..., N) -> (..., D, D). Raises ValueError if no D fits N."""
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n > dt.finfo(vec.dtype).eps:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Copies of views: functions that return the values of a view in new memory, with gradients."""
+"""Variants of view functions that return a copy instead of a view, with gradients."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def _copying(view: Callable[..., Any], name: str) -> Callable[..., Any]:
         return tuple(part.clone() for part in result) if isinstance(result, tuple) else result.clone()
 
     vars(copy)["__signature__"] = signature(view)
-    return function(named(copy, name, f"A copy of ``{name.removesuffix('_copy')}``."))
+    return function(named(copy, name, f"Like ``{name.removesuffix('_copy')}``, but returns a copy."))
 
 
 @function
 def alias_copy(input: Tensor) -> Tensor:
-    """A copy of the result of ``alias``."""
+    """Like ``alias``, but returns a copy."""
     return input.clone()
 
 

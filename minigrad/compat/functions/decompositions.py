@@ -1,4 +1,4 @@
-"""Matrix decompositions, under ``torch.linalg``'s names, computed on the CPU by LAPACK."""
+"""Matrix decompositions under ``torch.linalg``'s names, computed on the CPU by LAPACK."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def cholesky(A: Tensor, upper: bool = False) -> Tensor:
 def cholesky_ex(
     A: Tensor, *, upper: bool = False, check_errors: bool = False
 ) -> return_types.linalg_cholesky_ex[Tensor]:
-    """(L, info), where info is 0 or, if a matrix is not positive definite, the order of its first leading minor that is
-    not. In this case, L is NaN, or LinAlgError is raised if ``check_errors``."""
+    """(L, info). info is 0, or the order of the first leading minor that is not positive definite. In that case, L is
+    NaN or, with ``check_errors``, LinAlgError is raised."""
     parts = or_nan(lambda A: cholesky(A, upper), square(A, "cholesky_ex"), _first_minor, check_errors)
     return return_types.linalg_cholesky_ex(*parts)
 
 
 def _first_minor(x: Array) -> int:
-    """The order of the first leading minor that is not positive definite; 0 if all are."""
+    """The order of the first leading minor that is not positive definite, or 0 if all are."""
     for n in range(1, len(x) + 1):
         try:
             np.linalg.cholesky(x[:n, :n])
@@ -50,7 +50,7 @@ def _first_minor(x: Array) -> int:
 def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eig[Tensor]:
     """(eigenvalues in ascending order, eigenvectors) of symmetric or complex Hermitian matrices.
 
-    Eigenvectors have a gradient where eigenvalues differ, for functions that do not depend on the signs of the vectors.
+    Eigenvectors have a gradient if the eigenvalues are distinct and the loss does not depend on the vectors' signs.
     ``UPLO``: the triangle to read, "L" or "U".
     """
     return return_types.linalg_eigh(*apply(ops.eigh, (square(A, "eigh"), _side(UPLO, "eigh"))))
@@ -75,16 +75,16 @@ def _side(triangle: str, name: str) -> str:
 
 @spelled
 def eig(A: Tensor) -> return_types.linalg_eig[Tensor]:
-    """(eigenvalues, eigenvectors of length 1) of square matrices, complex and unordered.
+    """(eigenvalues, unit eigenvectors) of square matrices. Both are complex and in no particular order.
 
-    The gradient exists where eigenvalues differ, for functions that do not depend on the phases of the vectors.
+    The gradient exists if the eigenvalues are distinct and the loss does not depend on the phases of the vectors.
     """
     return return_types.linalg_eig(*apply(ops.eig, (square(A, "eig"),)))
 
 
 @spelled
 def eigvals(A: Tensor) -> Tensor:
-    """The eigenvalues of square matrices, complex and unordered."""
+    """The complex eigenvalues of square matrices, in no particular order."""
     return eig(square(A, "eigvals")).eigenvalues
 
 
@@ -92,8 +92,8 @@ def eigvals(A: Tensor) -> Tensor:
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> return_types.linalg_svd[Tensor]:
     """(U, S, Vᴴ) in A = U diag(S) Vᴴ, with singular values in descending order.
 
-    U and V have a gradient where singular values differ, for functions that do not depend on their signs. The extra
-    columns of ``full_matrices`` have no gradient. ``driver`` is ignored; minigrad always uses gesdd.
+    U and V have a gradient if the singular values are distinct and the loss does not depend on the vectors' signs. The
+    extra columns of ``full_matrices`` have no gradient. ``driver`` is ignored; minigrad always uses gesdd.
     """
     return return_types.linalg_svd(*apply(ops.svd, (matrices(A, "svd"), bool(full_matrices))))
 
@@ -121,8 +121,8 @@ def qr(A: Tensor, mode: str = "reduced") -> return_types.qr[Tensor]:
 
 @spelled
 def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor[Tensor]:
-    """(LU, pivots) for A = P L U, with L (ones on its diagonal) and U in one matrix and LAPACK's int32 pivots. Raises
-    LinAlgError if U has a zero on its diagonal, so it cannot solve equations."""
+    """(LU, pivots) for A = P L U. LU contains U and, below its diagonal, L, which has a unit diagonal. The pivots are
+    LAPACK's, in int32. Raises LinAlgError if U has a zero on its diagonal, by which ``lu_solve`` would divide."""
     return return_types.linalg_lu_factor(*lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
 
@@ -130,7 +130,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor
 def lu_factor_ex(
     A: Tensor, *, pivot: bool = True, check_errors: bool = False
 ) -> return_types.linalg_lu_factor_ex[Tensor]:
-    """(LU, pivots, info), as for ``lu_factor``. info is 0, or the position of the first zero on U's diagonal."""
+    """(LU, pivots, info), as in ``lu_factor``. info is 0, or the position of the first zero on U's diagonal."""
     LU, pivots, info = apply(ops.lu_factor, (_pivoted(A, pivot, "lu_factor"),))
     if check_errors and bool((info != 0).any()):
         place = int(info[info != 0][0])
@@ -146,7 +146,7 @@ def _pivoted(A: Tensor, pivot: bool, name: str) -> Tensor:
 
 @spelled
 def lu(A: Tensor, *, pivot: bool = True) -> return_types.lu_unpack[Tensor]:
-    """(P, L, U) in A = P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle."""
+    """(P, L, U) in A = P L U: a permutation matrix, a unit lower triangular and an upper triangular matrix."""
     return return_types.linalg_lu(*lu_unpack(*apply(ops.lu_factor, (_pivoted(A, pivot, "lu"),))[:2]))
 
 
@@ -171,7 +171,7 @@ def lu_unpack(
 
 @spelled
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """X in A X = B (X A = B if not ``left``) for the A given to ``lu_factor``, or for Aᴴ if ``adjoint``."""
+    """Solve A X = B (X A = B if not ``left``) for the A passed to ``lu_factor``, or for Aᴴ if ``adjoint``."""
     if not left:
         return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     square(LU, "lu_solve")
@@ -183,8 +183,8 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 
 @spelled
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor[Tensor]:
-    """(LD, pivots) for the lower triangle of symmetric (Hermitian) matrices, in LAPACK's format, without a gradient.
-    Raises LinAlgError if D has a zero on its diagonal, so it cannot solve equations."""
+    """(LD, pivots) of symmetric or, if ``hermitian``, Hermitian matrices, in LAPACK's format, without a gradient. Only
+    the lower triangle is read. Raises LinAlgError if D has a zero on its diagonal, as ``ldl_solve`` divides by it."""
     return return_types.linalg_ldl_factor(*ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
 
 
@@ -192,7 +192,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl
 def ldl_factor_ex(
     A: Tensor, *, hermitian: bool = False, check_errors: bool = False
 ) -> return_types.linalg_ldl_factor_ex[Tensor]:
-    """(LD, pivots, info), as for ``ldl_factor``. info is 0, or the position of the first zero of D."""
+    """(LD, pivots, info), as in ``ldl_factor``. info is 0, or the position of the first zero on D's diagonal."""
     if square(A, "ldl_factor").requires_grad:
         raise NotImplementedError("linalg.ldl_factor has no gradient: use x.detach(), or linalg.solve or cholesky")
     LD, pivots, info = map(wrap, indefinite.ldl_factor(A.array, hermitian))
@@ -204,8 +204,8 @@ def ldl_factor_ex(
 
 @spelled
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """X in A X = B, B (..., N, K), for the A given to ``ldl_factor``. Only B gets a gradient. Raises RuntimeError if
-    shapes or dtypes do not match."""
+    """Solve A X = B for the A passed to ``ldl_factor`` and B of shape (..., N, K). Only B gets a gradient. Raises
+    RuntimeError if shapes or dtypes do not match."""
     check_sides(square(LD, "ldl_solve"), B, True, "ldl_solve")
     if LD.array.shape[:-1] != pivots.array.shape or pivots.array.dtype.kind not in "iu":
         expected = f"Expected integer pivots of shape {list(LD.shape[:-1])}"
@@ -217,8 +217,8 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
 
 @spelled
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of H₁ … Hₖ, Hᵢ = 1 − τᵢ vᵢ vᵢᴴ, where vᵢ is a one followed by column i below the diagonal. The
-    input is (..., M, N), M ≥ N, and τ is (..., K), K ≤ N."""
+    """The first N columns of H₁ … Hₖ, where Hᵢ = 1 − τᵢ vᵢ vᵢᴴ, and vᵢ is a one followed by the input's column i below
+    the diagonal. The input has shape (..., M, N) with M ≥ N, and τ has shape (..., K) with K ≤ N."""
     matrices(input, "householder_product")
     rows, columns = input.array.shape[-2:]
     if rows < columns:
@@ -229,7 +229,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
 
 
 def reflected(input: Tensor, tau: Tensor, other: Tensor, *, adjoint: bool) -> Tensor:
-    """H₁ … Hₖ, or Hₖᴴ … H₁ᴴ if ``adjoint``, times another matrix; see ``householder_product``."""
+    """The product of H₁ … Hₖ (Hₖᴴ … H₁ᴴ if ``adjoint``) and another matrix. See ``householder_product``."""
     k = tau.array.shape[-1]
     batch = common_shape(input.array.shape[:-2], other.array.shape[:-2])
     v = input[..., :k].tril(-1) + eye(input.array.shape[-2], k, dtype=input.dtype, device=input.device)

@@ -1,4 +1,4 @@
-"""Matrix inverses, determinants and equations, under ``torch.linalg``'s names, computed on the CPU by LAPACK."""
+"""Matrix inverses, determinants and linear equations under ``torch.linalg``'s names, computed on the CPU by LAPACK."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from . import return_types
 
 
 def matrices(input: Tensor, name: str) -> Tensor:
-    """Raise RuntimeError unless a tensor contains matrices of floats."""
+    """Raise RuntimeError unless a tensor contains matrices of real or complex floats."""
     if input.array.ndim < 2:
         raise RuntimeError(f"linalg.{name}: A must have at least 2 dimensions, but its shape is {list(input.shape)}")
     if dt.kind_of(input.array) not in "fc":
@@ -32,7 +32,7 @@ def matrices(input: Tensor, name: str) -> Tensor:
 
 
 def square(input: Tensor, name: str) -> Tensor:
-    """Raise RuntimeError unless a tensor contains square matrices of floats."""
+    """Raise RuntimeError unless a tensor contains square matrices of real or complex floats."""
     if input.array.ndim < 2 or input.array.shape[-1] != input.array.shape[-2]:
         raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, not of shape {list(input.shape)}")
     return matrices(input, name)
@@ -52,16 +52,16 @@ def inverse(A: Tensor) -> Tensor:
 
 @spelled
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_ex[Tensor]:
-    """(inverse, info), where info is 0 or, for a singular matrix, the elimination step with a zero pivot. The inverse
-    is then NaN, or LinAlgError is raised if ``check_errors``."""
+    """(inverse, info). info is 0 or, for a singular matrix, the elimination step with a zero pivot. In that case, the
+    inverse is NaN or, with ``check_errors``, LinAlgError is raised."""
     return return_types.linalg_inv_ex(*or_nan(inverse, square(A, "inv_ex"), _zero_pivot, check_errors))
 
 
 def or_nan(
     function: Callable[[Tensor], Tensor], A: Tensor, failure: Callable[[Array], int], check_errors: bool, axes: int = 2
 ) -> tuple[Tensor, Tensor]:
-    """(result, info). Where a matrix does not have a result, it is NaN over the last ``axes`` axes, or LinAlgError is
-    raised if ``check_errors``. ``failure`` returns the info for a matrix, 0 if there is a result."""
+    """(result, info). If ``function`` fails for a matrix, its result is NaN over the last ``axes`` axes or, with
+    ``check_errors``, LinAlgError is raised. ``failure`` returns the info for a matrix, which is 0 on success."""
     try:
         return function(A), zeros(A.array.shape[:-2], dtype=dt.int32, device=A.device)
     except LinAlgError:
@@ -106,7 +106,7 @@ def logdet(input: Tensor) -> Tensor:
 
 @spelled
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse of a tensor whose first ``ind`` axes are matrix rows, and whose other axes are columns. Raises
+    """The inverse of a tensor as a matrix: its first ``ind`` axes index the rows, and the others the columns. Raises
     RuntimeError if ``ind`` is not positive, or the numbers of rows and columns differ."""
     if ind <= 0:
         raise RuntimeError(f"linalg.tensorinv: Expected a strictly positive integer for 'ind', not {ind}")
@@ -122,8 +122,8 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     """The Moore-Penrose pseudo-inverse, from singular values, or from eigenvalues if ``hermitian``.
 
     Args:
-        atol, rtol: values up to max(atol, rtol · the largest) count as 0; numbers, or a tensor for the batch. By
-            default, ``rtol`` is the longer side times the dtype's eps, or 0 if ``atol`` is positive.
+        atol, rtol: numbers, or tensors with one number per matrix. Values up to max(atol, rtol · the largest) count as
+            0. By default, ``rtol`` is max(M, N) times the dtype's eps, or 0 if ``atol`` is positive.
         rcond: an older name for rtol.
     """
     matrices(A, "pinv")
@@ -148,10 +148,10 @@ def _limits(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
 
 @spelled
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """The number of singular values (eigenvalues if ``hermitian``) above max(atol, rtol · the largest), int64.
+    """The number of singular values (eigenvalues if ``hermitian``) above max(atol, rtol · the largest), as int64.
 
     Args:
-        tol: ``atol``, with an ``rtol`` of 0.
+        tol: replaces ``atol``, and sets ``rtol`` to 0.
         atol, rtol: as for ``pinv``.
     """
     matrices(A, "matrix_rank")
@@ -163,8 +163,8 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
 
 @spelled
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """X in A X = B (X A = B if not ``left``). B is a matrix of columns (..., N, K) or a vector (..., N). Raises
-    LinAlgError if a matrix is singular; RuntimeError if shapes or dtypes do not match."""
+    """Solve A X = B (X A = B if not ``left``). B is a matrix of columns (..., N, K) or a vector (..., N). Raises
+    LinAlgError if a matrix is singular, and RuntimeError if shapes or dtypes do not match."""
     square(A, "solve")
     if vector := B.array.ndim == 1 or B.array.shape == A.array.shape[:-1]:  # one vector for each matrix
         if not left:
@@ -178,7 +178,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 
 def check_sides(A: Tensor, B: Tensor, left: bool, name: str) -> None:
-    """Raise RuntimeError unless A and B have matching shapes for A X = B (X A = B)."""
+    """Raise RuntimeError unless the shapes and dtypes of A and B match for A X = B (X A = B if not ``left``)."""
     _same_dtype(A, B, name)
     if B.array.ndim < 2:
         raise RuntimeError(f"linalg.{name}: B must have at least 2 dimensions, but its shape is {list(B.shape)}")
@@ -192,8 +192,8 @@ def check_sides(A: Tensor, B: Tensor, left: bool, name: str) -> None:
 def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False
 ) -> return_types.linalg_solve_ex[Tensor]:
-    """(result of ``solve``, info), where info is 0 or, for a singular matrix, the elimination step with a zero pivot.
-    The result is then NaN, or LinAlgError is raised if ``check_errors``."""
+    """(result of ``solve``, info). info is 0 or, for a singular matrix, the elimination step with a zero pivot. In that
+    case, the result is NaN or, with ``check_errors``, LinAlgError is raised."""
     axes = 1 if B.array.ndim == 1 or B.array.shape == A.array.shape[:-1] else 2
     solution = or_nan(lambda A: solve(A, B, left=left), A, _zero_pivot, check_errors, axes)
     return return_types.linalg_solve_ex(*solution)
@@ -201,8 +201,8 @@ def solve_ex(
 
 @spelled
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
-    """X in A X = B (X A = B if not ``left``) for the upper or lower triangle of A. Where its diagonal has a zero, the
-    result is not finite. ``unitriangular`` sets the diagonal to 1. Raises RuntimeError for bad shapes or dtypes."""
+    """Solve A X = B (X A = B if not ``left``) for the upper or lower triangle of A. The result is not finite if the
+    diagonal has a zero. ``unitriangular`` uses a diagonal of ones. Raises RuntimeError for invalid shapes or dtypes."""
     square(A, "solve_triangular")
     check_sides(A, B, left, "solve_triangular")
     if not left:
@@ -214,7 +214,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 def triangular_solve(
     input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> return_types.triangular_solve[Tensor]:
-    """(X, A) of A X = input, or Aᴴ X = input if ``transpose``, for a triangle of A."""
+    """Solve A X = input, or Aᴴ X = input if ``transpose``, for a triangle of A. Returns (X, A)."""
     matrix = A.mH if transpose else A
     X = solve_triangular(matrix, input, upper=upper is not transpose, unitriangular=unitriangular)
     return return_types.triangular_solve(X, A.clone())
@@ -222,7 +222,7 @@ def triangular_solve(
 
 @method
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """X in L Lᴴ X = input, where L is ``input2`` from ``linalg.cholesky``, or in Lᴴ L X = input if ``upper``."""
+    """Solve L Lᴴ X = input, or Lᴴ L X = input if ``upper``, for L from ``linalg.cholesky`` (``input2``)."""
     L: Tensor = square(input2, "cholesky_solve")
     check_sides(L, input, True, "cholesky_solve")
     return apply(ops.cholesky_solve, (L.mH if upper else L, input))
@@ -237,7 +237,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 @spelled
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
-    """X in ``tensordot(A, X, X.ndim) = B``. ``dims``: axes of A to move to the end first. Raises RuntimeError if A's
+    """Solve ``tensordot(A, X, X.ndim) = B``, after moving the axes ``dims`` of A to the end. Raises RuntimeError if A's
     axes for B and for X have different numbers of elements."""
     if dims is not None:
         A = A.movedim(tuple(dims), tuple(range(-len(dims), 0)))
@@ -254,14 +254,14 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
 def lstsq(
     A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> return_types.linalg_lstsq[Tensor]:
-    """(solution, residuals, rank, singular_values) for the smallest X that minimises ‖A X − B‖.
+    """(solution, residuals, rank, singular_values) for the X of least norm that minimises ‖A X − B‖.
 
-    The solution always uses singular values (gelsd). As in PyTorch, ``driver`` selects the other results: the rank,
-    except for "gels"; the singular values for "gelsd" and "gelss"; and the residuals ‖A X − B‖² of each column, except
-    for "gelsy" (the default), if A has more rows than columns and full rank. All others are empty.
+    The solution is always computed from singular values, as by gelsd. As in PyTorch, ``driver`` determines the other
+    results: the rank, except with "gels"; the singular values with "gelsd" and "gelss"; and the residuals ‖A X − B‖² of
+    each column, except with "gelsy" (the default), if A has more rows than columns and full rank. Others are empty.
 
     Args:
-        rcond: singular values up to rcond times the largest count as 0; by default, eps times the longer side.
+        rcond: singular values up to rcond times the largest count as 0; by default, eps times max(M, N).
     """
     driver, drivers = driver or "gelsy", ("gels", "gelsy", "gelsd", "gelss")
     if driver not in drivers:

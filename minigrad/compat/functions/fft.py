@@ -31,12 +31,12 @@ class OneAxis(Protocol):
 
 
 def fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The complex transform of a real or complex tensor along several axes.
+    """The complex Fourier transform of a real or complex tensor along several axes.
 
     Args:
         s: the lengths to which to cut or zero-pad the axes; -1 leaves an axis unchanged.
         dim: the axes; by default, as many trailing axes as ``s`` has lengths, or all.
-        norm: "backward" (the default) does not scale; "forward" divides by n, the number of elements, "ortho" by √n.
+        norm: "backward" (the default) does not scale; "forward" divides by the number of elements n, and "ortho" by √n.
 
     Raises RuntimeError for an unknown norm, a length below 1 or a repeated axis.
     """
@@ -71,8 +71,8 @@ def irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = 
 
 
 def hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The real transform of a signal that is its own mirrored conjugate along the last axis, from its first n // 2 + 1
-    elements there. By default, n is even: 2 (m - 1) for m elements. Args: see ``fftn``."""
+    """The real transform of a signal with Hermitian symmetry along the last axis. The input contains only the first m =
+    n // 2 + 1 elements along this axis. By default, n is 2 (m - 1). Args: see ``fftn``."""
     return irfftn(conj(input), s, dim, _inverse(norm))
 
 
@@ -160,14 +160,14 @@ def _check_real(input: Tensor, name: str) -> None:
 
 
 def _inverse(norm: str | None) -> str:
-    """The ``norm`` for the transform that computes the inverse. Raises RuntimeError if it is unknown."""
+    """The ``norm`` that scales the opposite transform equally. Raises RuntimeError if ``norm`` is unknown."""
     if norm not in _INVERSE:
         raise RuntimeError(f"Invalid normalization mode: {norm!r}, expected one of {tuple(_INVERSE)[1:]}")
     return _INVERSE[norm]
 
 
 def _lengths(input: Tensor, s: Sizes, dim: Dims, name: str = "") -> tuple[tuple[int | None, ...], tuple[int, ...]]:
-    """The new length of each axis to transform (None to keep its length), and the axes, from 0. A function with a
+    """The new lengths of the axes to transform (None to keep a length), and the axes, counted from 0. A function with a
     ``name`` requires at least one axis."""
     if dim is None and s is not None:
         if len(s) > input.dim():
@@ -185,7 +185,7 @@ def _lengths(input: Tensor, s: Sizes, dim: Dims, name: str = "") -> tuple[tuple[
 
 
 def _axes(input: Tensor, dim: Dims) -> tuple[int, ...]:
-    """Axis numbers counted from 0, by default all. Raises IndexError if an axis does not exist."""
+    """The axes, counted from 0, or all axes by default. Raises IndexError if an axis does not exist."""
     if dim is None:
         return tuple(range(input.dim()))
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
@@ -195,7 +195,7 @@ def _axes(input: Tensor, dim: Dims) -> tuple[int, ...]:
 
 
 def _of_length(input: Tensor, n: int, dim: int) -> Tensor:
-    """Cut an axis, or pad it with zeros."""
+    """Cut an axis, or pad it with zeros, to the length ``n``."""
     missing = n - input.shape[dim]
     if missing <= 0:
         return input.narrow(dim, 0, n)

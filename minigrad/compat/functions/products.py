@@ -1,4 +1,4 @@
-"""Products, matrix powers, distances and decompositions under their names in ``torch`` itself, where arguments and
+"""Products, matrix powers, distances and decompositions under their names in ``torch`` itself, whose arguments and
 results differ from those in ``torch.linalg``."""
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product along an axis of length 3 (by default the first such axis). Shapes broadcast.
 
-    Raises RuntimeError if the length of the axis is not 3, IndexError if the axis does not exist.
+    Raises RuntimeError if the length of the axis is not 3, and IndexError if the axis does not exist.
 
     >>> mg.cross(mg.tensor([1.0, 0, 0]), mg.tensor([0.0, 1, 0]), dim=0)
     tensor([0., 0., 1.])
@@ -103,7 +103,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
 
 
 def _lengths(apart: Tensor, p: float, name: str) -> Tensor:
-    """p-norms of differences along the last axis, which may be empty; for p = 0 the count of nonzeros, or NaN."""
+    """The p-norms of differences along the last axis, which may be empty. For p = 0, count nonzeros, or return NaN."""
     if p < 0:
         raise RuntimeError(f"{name} only supports non-negative p values")
     if p == 1:  # unlike for a norm, the gradient at NaN is NaN
@@ -127,13 +127,13 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
 @method
 def matrix_exp(input: Tensor) -> Tensor:
-    """eˣ of square matrices: Σ xⁿ / n!"""
+    """The matrix exponential of square matrices: Σ xⁿ / n!"""
     return apply(ops.matrix_exp, (square(input, "matrix_exp"),))
 
 
 @function
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of a vector as columns, (len(x), N), highest first, or lowest first if ``increasing``."""
+    """The Vandermonde matrix, (len(x), N): powers of a vector as columns, highest first unless ``increasing``."""
     count = x.array.shape[0] if N is None else N
     powers = arange(count, device=x.device) if increasing else arange(count - 1, -1, -1, device=x.device)
     return x.unsqueeze(-1) ** powers
@@ -183,7 +183,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
 @method
 def geqrf(input: Tensor) -> return_types.geqrf[Tensor]:
-    """(a, tau): R in a's upper triangle, and below it Q's reflections (``linalg.householder_product``). No gradient."""
+    """(a, tau), without a gradient. a contains R and, below it, Q's reflectors for ``linalg.householder_product``."""
     packed, tau = on_host(lambda x: tuple(np.linalg.qr(x, "raw")), matrices(input, "geqrf").array)
     return return_types.geqrf(wrap(packed.swapaxes(-1, -2)), wrap(tau))
 
@@ -196,8 +196,8 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
 
 @method
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q from ``geqrf``: input and tau (input2).
-    Raises RuntimeError if shapes do not match."""
+    """Q input3 (input3 Q if not ``left``), where input and input2 are a and tau from ``geqrf``, which represent Q. Uses
+    Qᴴ instead of Q if ``transpose``. Raises RuntimeError if shapes do not match."""
     if input.array.ndim < 2 or input3.array.ndim < 2:
         raise RuntimeError(f"ormqr: input {input.shape} and other {input3.shape} must have at least 2 dimensions")
     side = -2 if left else -1
@@ -222,8 +222,8 @@ def polygamma(input: Tensor, n: int) -> Tensor:
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(U, S, V) with about the q largest singular values of A, or of A − M (Halko et al. 2011, algorithm 5.1).
-    ``niter``: how often to improve the random directions."""
+    """(U, S, V) with approximately the q largest singular values of A, or of A − M (Halko et al. 2011, algorithm 5.1).
+    ``niter``: the number of subspace iterations."""
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     A = A if M is None else A - M
     wide = A.array.shape[-2] < A.array.shape[-1]

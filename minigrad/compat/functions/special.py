@@ -1,5 +1,5 @@
-"""Special functions, under PyTorch's names, and orthogonal polynomials, from their recurrences (DLMF 18.9.1). The
-degree may differ between elements. Unlike PyTorch's, these polynomials have a gradient for the argument.
+"""Special functions under PyTorch's names, and orthogonal polynomials computed by their recurrences (DLMF 18.9.1). The
+degree may differ between elements. Unlike in PyTorch, polynomials have a gradient with respect to their argument.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...functions.pointwise import level
 from ...tensor import Tensor, apply
 from ..ops import special as s
 
-# Functions with these names in ``torch.special``
+# Functions that have the same names in ``torch.special``
 __all__ = ["airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "chebyshev_polynomial_t"]
 __all__ += ["chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w", "digamma", "entr", "erfcx"]
 __all__ += ["hermite_polynomial_h", "hermite_polynomial_he", "i0", "i0e", "i1", "i1e", "laguerre_polynomial_l"]
@@ -57,7 +57,7 @@ zeta = binary(s.zeta, free=False, method=False, in_place=False)
 xlog1py = binary(s.xlog1py, free=False, method=False, in_place=False)
 
 
-# Without a gradient, as in PyTorch
+# Functions without a gradient, as in PyTorch
 
 
 def _without_gradient(name: str, doc: str, kind: str, *order: int) -> Unary:
@@ -68,7 +68,7 @@ def _without_gradient(name: str, doc: str, kind: str, *order: int) -> Unary:
             raise NotImplementedError(f"the derivative of {name} is not implemented: use input.detach()")
         return apply(s.bessel_function, (input, kind, order))
 
-    about = f"{doc}, elementwise.\n\n    Raises NotImplementedError: the input requires a gradient."
+    about = f"{doc}, elementwise.\n\n    Raises NotImplementedError if the input requires a gradient."
     return spelled(named(function, name, about))
 
 
@@ -77,10 +77,10 @@ def _of_orders(name: str, doc: str, kind: str) -> tuple[Unary, Unary]:
     return zeroth, first
 
 
-airy_ai = _without_gradient("airy_ai", "Airy's function Ai", "airy")
+airy_ai = _without_gradient("airy_ai", "The Airy function Ai", "airy")
 spherical_bessel_j0 = _without_gradient("spherical_bessel_j0", "sin(x) / x, 1 at 0", "spherical", 0)
-bessel_j0, bessel_j1 = _of_orders("bessel_j", "Bessel's function of the first kind", "first_kind")
-bessel_y0, bessel_y1 = _of_orders("bessel_y", "Bessel's function of the second kind", "second_kind")
+bessel_j0, bessel_j1 = _of_orders("bessel_j", "The Bessel function of the first kind", "first_kind")
+bessel_y0, bessel_y1 = _of_orders("bessel_y", "The Bessel function of the second kind", "second_kind")
 modified_bessel_k0, modified_bessel_k1 = _of_orders(
     "modified_bessel_k", "The modified Bessel function of the second kind", "third_kind"
 )
@@ -99,8 +99,8 @@ Next = Callable[[int, Tensor, Tensor, Any], Tensor]
 
 
 def _polynomial(name: str, doc: str, following: Next, earlier: float = 0.0, shifted: bool = False) -> Polynomial:
-    """The function for a family. ``following`` returns the polynomial of degree k + 1 from k, x and the polynomials of
-    degree k and k - 1. ``earlier``: the value for degree -1. ``shifted``: replace x with 2x - 1."""
+    """Create the function for a family of polynomials. ``following`` computes degree k + 1 from k, x, and degrees k and
+    k - 1. ``earlier`` is the value for degree -1. ``shifted`` replaces x with 2x - 1."""
 
     def polynomial(input: Any, n: Any) -> Tensor:
         like = input if isinstance(input, Tensor) else n
@@ -117,7 +117,7 @@ def _polynomial(name: str, doc: str, following: Next, earlier: float = 0.0, shif
         before: Any = earlier
         now = level(where(degree >= 0, 1.0, 0.0).to(kind), x)
         for k in range(int(degree.max()) if degree.numel() else 0):
-            higher = degree > k  # others are unchanged, so that nothing overflows beyond their degree
+            higher = degree > k  # elements of lower degree stay unchanged, and do not overflow
             before, now = where(higher, now, before), where(higher, following(k, x, now, before), now)
         return now
 
@@ -129,9 +129,9 @@ def _twice(k: int, x: Tensor, now: Tensor, before: Any) -> Tensor:
 
 
 def _chebyshev(letter: str, kind: str, following: Next, earlier: float) -> tuple[Polynomial, Polynomial]:
-    """Chebyshev polynomials of a kind, and their shifted versions, at 2x - 1."""
+    """The Chebyshev polynomials of one kind, and the shifted ones, which are evaluated at 2x - 1."""
     name = f"chebyshev_polynomial_{letter}"
-    plain = _polynomial(name, f"Chebyshev's polynomial of the {kind} kind", following, earlier)
+    plain = _polynomial(name, f"The Chebyshev polynomial of the {kind} kind", following, earlier)
     return plain, _polynomial(f"shifted_{name}", f"``{name}`` at 2x - 1", following, earlier, shifted=True)
 
 
@@ -142,18 +142,18 @@ chebyshev_polynomial_u, shifted_chebyshev_polynomial_u = _chebyshev("u", "second
 chebyshev_polynomial_v, shifted_chebyshev_polynomial_v = _chebyshev("v", "third", _twice, 1.0)
 chebyshev_polynomial_w, shifted_chebyshev_polynomial_w = _chebyshev("w", "fourth", _twice, -1.0)
 hermite_polynomial_h = _polynomial(
-    "hermite_polynomial_h", "Hermite's polynomial as in physics", lambda k, x, now, before: 2 * x * now - 2 * k * before
+    "hermite_polynomial_h", "The physicists' Hermite polynomial", lambda k, x, now, before: 2 * x * now - 2 * k * before
 )
 hermite_polynomial_he = _polynomial(
-    "hermite_polynomial_he", "Hermite's polynomial as in probability", lambda k, x, now, before: x * now - k * before
+    "hermite_polynomial_he", "The probabilists' Hermite polynomial", lambda k, x, now, before: x * now - k * before
 )
 laguerre_polynomial_l = _polynomial(
     "laguerre_polynomial_l",
-    "Laguerre's polynomial",
+    "The Laguerre polynomial",
     lambda k, x, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1),
 )
 legendre_polynomial_p = _polynomial(
     "legendre_polynomial_p",
-    "Legendre's polynomial",
+    "The Legendre polynomial",
     lambda k, x, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1),
 )

@@ -30,14 +30,14 @@ def stft(
 
     Args:
         n_fft: the frame length. hop_length: the distance between frames, by default a quarter of a frame.
-        window: the factors for each frame, ones by default.
+        window: the factors by which to multiply each frame, ones by default.
         win_length: the window length, by default the frame length. A shorter window is centred in the frame.
-        center: frame t is centred at t · hop_length instead of starting there. The signal is first padded by half a
-            frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
+        center: centre frame t at t · hop_length instead of starting it there. The signal is first padded by half a
+            frame at both ends (``pad_mode``: "reflect", "replicate", "circular" or "constant").
         normalized: divide by √n_fft.
-        onesided: keep only n_fft // 2 + 1 frequencies, the default for real signals (the others are conjugates).
-        return_complex: False for a last axis (real, imaginary), not complex numbers. Required for real signals.
-        align_to_window: without ``center``, start the window of frame t, not the frame, at t · hop_length.
+        onesided: keep only n_fft // 2 + 1 frequencies, as the others are conjugates; the default for real input.
+        return_complex: if False, return real and imaginary parts along a new last axis. Set it for real signals.
+        align_to_window: without ``center``, start the window of frame t, instead of the frame, at t · hop_length.
 
     Raises RuntimeError if lengths do not match, or are not positive.
     """
@@ -82,8 +82,8 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The signal with the closest ``stft`` for the same arguments (Griffin and Lim 1984): complex spectra (frequencies,
-    frames) -> (L,), or (B, frequencies, frames) -> (B, L).
+    """The signal whose ``stft`` with the same arguments is closest to the complex input (Griffin and Lim 1984):
+    (frequencies, frames) -> (L,), or (B, frequencies, frames) -> (B, L).
 
     Args:
         onesided: whether the spectra have n_fft // 2 + 1 frequencies; inferred by default.
@@ -124,7 +124,7 @@ def istft(
 def _checked(
     function: str, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None
 ) -> tuple[str, int, int]:
-    """Check the arguments. Returns (the call as text for errors, the hop between frames, the window length)."""
+    """Check the arguments. Returns (the call as text for error messages, the hop length, the window length)."""
     name = f"{function}(n_fft={n_fft}, hop_length={hop_length}, win_length={win_length})"
     hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     if hop <= 0:
@@ -140,7 +140,7 @@ def _checked(
 
 
 def _centred(window: Tensor | None, width: int, n_fft: int, like: Tensor) -> Tensor:
-    """The window centred in a frame, ones if None: (n_fft,)."""
+    """The window, or ones if None, centred in a frame: (n_fft,)."""
     return _padded(like.new_ones(width) if window is None else window, _margins(width, n_fft))
 
 
@@ -151,13 +151,13 @@ def _margins(width: int, n_fft: int) -> tuple[int, int]:
 
 
 def _padded(x: Tensor, widths: tuple[int, int], mode: str = "constant") -> Tensor:
-    from ...nn.functional import pad  # imported here, as a program without layers has not loaded it
+    from ...nn.functional import pad  # imported here, because a program without layers does not load it
 
     return pad(x, widths, mode)
 
 
 def _overlapped(frames: Tensor, hop: int) -> Tensor:
-    """The sum of frames that begin every ``hop`` samples: (B, T, n) -> (B, n + hop (T - 1))."""
+    """The sum of frames that start ``hop`` samples apart: (B, T, n) -> (B, n + hop (T - 1))."""
     batch, count, size = frames.shape
     starts = np.arange(count)[:, None] * hop
     places = tensor((starts + np.arange(size)).reshape(-1), device=frames.device)

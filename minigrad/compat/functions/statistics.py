@@ -1,4 +1,4 @@
-"""Order statistics and histograms, under PyTorch's names: medians, quantiles, running extremes and counts."""
+"""Order statistics and histograms under PyTorch's names: medians, quantiles, running extremes and counts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.Value
 
 @along_an_axis
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median, or the lower of two for an even number; NaN if any element is NaN. With ``dim``, (values, indices).
+    """The median, or the lower of the two middle elements; NaN if any element is NaN. With ``dim``, (values, indices).
 
     >>> mg.tensor([1.0, 9.0, 2.0]).median()
     tensor(2.)
@@ -67,7 +67,7 @@ def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> return_types.Va
 
 @along_an_axis
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """``median`` ignoring NaN."""
+    """The ``median``, ignoring NaN."""
     return _median(input, dim, keepdim, return_types.nanmedian, True)
 
 
@@ -92,13 +92,13 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
 
 @along_an_axis
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]:
-    """The most frequent value along ``dim``, the smallest of several: (values, indices of the last occurrence)."""
+    """The most frequent value along ``dim``, or the smallest if tied: (values, indices of the last occurrence)."""
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
     rows = m.moveaxis(m.take_along_axis(input.array, order, place), place, -1)
     equal = (rows[..., :, None] == rows[..., None, :]).sum(-1)
-    best = equal.argmax(axis=-1)[..., None]  # the first of the smallest most frequent value,
-    last = best + m.maximum(m.take_along_axis(equal, best, -1) - 1, 0)  # and its last occurrence; NaN does not have one
+    best = equal.argmax(axis=-1)[..., None]  # the first occurrence of the mode,
+    last = best + m.maximum(m.take_along_axis(equal, best, -1) - 1, 0)  # and the last, which NaN does not have
     indices = m.take_along_axis(order, m.moveaxis(last, -1, place), place)
     return _picked(input, indices, place, keepdim, return_types.mode)
 
@@ -107,7 +107,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.Va
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The values below which a fraction ``q`` of the elements lies. Several values of q add a first axis.
+    """The value below which a fraction ``q`` of the elements lies. A vector ``q`` adds a first axis to the result.
 
     >>> mg.tensor([1.0, 2.0, 3.0]).quantile(0.5)
     tensor(2.)
@@ -119,7 +119,7 @@ def quantile(
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """``quantile`` ignoring NaN."""
+    """The ``quantile``, ignoring NaN."""
     return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
@@ -211,7 +211,7 @@ def var_mean(
 
 @method
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """Σ over ``dim``, counting NaN as 0."""
+    """The sum over ``dim``, treating NaN as 0."""
     return sum(where(isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
@@ -238,7 +238,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
     """The covariances of the rows (variables) over the columns (observations).
 
     Args:
-        fweights: (N,) integers, how often each observation occurs.
+        fweights: (N,) integers, the number of times each observation occurs.
         aweights: (N,) floats, the weight of each observation.
 
     Raises RuntimeError for more than two axes, or weights with the wrong shape, dtype or sign.
@@ -278,7 +278,7 @@ def corrcoef(input: Tensor) -> Tensor:
 
 @method
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each of 0, 1, 2 ... occurs in a vector of integers. With weights, returns their sums.
+    """Count how often each of 0, 1, 2, ... occurs in a vector of integers. With weights, sum these instead.
 
     >>> mg.tensor([0, 1, 1, 3]).bincount()
     tensor([1, 2, 0, 1])
@@ -294,8 +294,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @method
 @ordered
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """The number of elements in each of ``bins`` equal intervals from ``min`` to ``max`` (the tensor's extremes if both
-    are 0), in the tensor's dtype."""
+    """The number of elements in each of ``bins`` equally wide bins from ``min`` to ``max`` (the tensor's extremes if
+    both are 0), in the tensor's dtype."""
     host = _host(input).reshape(-1)
     low, high = (float(host.min()), float(host.max())) if min == max == 0 and host.size else (min, max)
     ends = (low - 1, high + 1) if low == high else (low, high)
@@ -307,8 +307,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> return_types.histogram[Tensor]:
-    """(the number of elements in each interval, the interval edges). ``bins``: the number of equal intervals from
-    ``range[0]`` to ``range[1]`` (by default the tensor's extremes), or a tensor of edges."""
+    """(the number of elements in each bin, the bin edges). ``bins``: the number of equally wide bins from ``range[0]``
+    to ``range[1]`` (by default the tensor's extremes), or a tensor of edges."""
     hist, (edges,) = histogramdd(input.reshape(-1, 1), [bins], range, weight, density)
     return return_types.histogram(hist, edges)
 
@@ -320,12 +320,12 @@ def histogramdd(
     """The number of points (..., D) in each cell of a grid, and the grid edges along each axis.
 
     Args:
-        bins: the number of cells along all axes or each axis, or their edges.
+        bins: the number of cells along all axes, or the number or the edges of the cells along each axis.
         range: the first and last edges along each axis, in a flat list; by default, the extremes of the points.
         weight: the weight of each point, (...).
-        density: divide by the total and the cell volumes.
+        density: divide the counts by their sum and by the volumes of the cells.
 
-    Raises RuntimeError if there are no axes, an axis lacks cells, or bins or ranges are for another number of axes.
+    Raises RuntimeError if there are no axes, an axis has no cells, or ``bins`` or ``range`` has the wrong length.
     """
     host = _host(input)
     if host.ndim < 2:
@@ -362,7 +362,7 @@ def histogramdd(
 
 
 def _bin(edges: Any, x: Any) -> Any:
-    """The interval of each x, found by bisection, which PyTorch also uses for decreasing edges."""
+    """The bin of each x, by bisection, which PyTorch also uses for decreasing edges."""
     first, count = np.zeros(x.shape, np.int64), np.full(x.shape, len(edges))
     for _ in np.binary_repr(len(edges)):
         half = count // 2
@@ -388,8 +388,8 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """The positions of values in sequences sorted along the last axis, before equal elements, or after them with
-    ``right``. Raises RuntimeError if multi-dimensional sequences have other leading axes than the values."""
+    """The indices at which to insert values into sequences sorted along the last axis: before equal elements, or after
+    them if ``right``. Raises RuntimeError if multi-dimensional sequences and values have different leading axes."""
     rows = _host(sorted_sequence)
     if sorter is not None:
         rows = np.take_along_axis(rows, _host(sorter), -1)
@@ -439,7 +439,7 @@ def unique_consecutive(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The values without consecutive repeats and, on request, each element's position among them, and the counts."""
+    """The values without consecutive repeats. Optionally returns each element's index among them, and the counts."""
     host = _host(input)
     rows = host.reshape(-1) if dim is None else np.moveaxis(host, dim, 0)
     flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))

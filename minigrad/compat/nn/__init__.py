@@ -1,1 +1,1 @@
-"""Layers, losses and their functions outside the core."""
+"""Layers and losses outside the core, and their functions."""

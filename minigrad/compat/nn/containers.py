@@ -77,7 +77,7 @@ class ParameterDict(_Dict):
         return getattr(self, key) if key in self else default
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value for a key; a missing key is set to ``default``."""
+        """The value for a key, which is set to ``default`` if missing."""
         if key not in self:
             self[key] = default
         return self[key]

@@ -99,7 +99,7 @@ class TripletMarginWithDistanceLoss(_TripletLoss, function=F.triplet_margin_with
 
 
 class _LinearLoss(_WeightedLoss, fields=True):
-    """The fields of the linear cross-entropy loss that may be positional."""
+    """The fields of the linear cross-entropy loss that may be passed as positional arguments."""
 
     in_features: int
     num_classes: int

@@ -1,4 +1,4 @@
-"""The cells of recurrent layers: one step of an RNN, an LSTM or a GRU. Shape letters: see ``nn/recurrent.py``."""
+"""The cells of recurrent layers: one step of an RNN, an LSTM or a GRU. ``nn/recurrent.py`` explains shape letters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RNNCellBase(_Recurrent):
         self._add_parameters(device, dtype, **_shapes(num_chunks, input_size, hidden_size, bias), **none)
 
     def _step(self, input: Tensor, states: tuple[Any, ...], mode: str) -> States:
-        """Run one step: input (B, I) or (I), and states (B, H) or (H), () for zeros -> the next states."""
+        """Return the next states for an input (B, I) or (I), and states (B, H) or (H), which are zeros if empty."""
         for value in (input, *states):
             if value.dim() not in (1, 2):
                 problem = f"Expected {'input' if value is input else 'hx'} to be 1D or 2D, got {value.dim()}D instead"
@@ -66,7 +66,7 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Run one step: input (B, I) or (I), and h (B, H) or (H), zeros if None -> the next h."""
+        """Return the next h for an input (B, I) or (I), and h, (B, H) or (H), which is zeros if None."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return self._step(input, () if hx is None else (hx,), f"RNN_{self.nonlinearity.upper()}")[0]
@@ -81,7 +81,7 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, _GATES["GRU"], device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Run one step: input (B, I) or (I), and h (B, H) or (H), zeros if None -> the next h."""
+        """Return the next h for an input (B, I) or (I), and h, (B, H) or (H), which is zeros if None."""
         return self._step(input, () if hx is None else (hx,), "GRU")[0]
 
 
@@ -94,7 +94,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, _GATES["LSTM"], device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        """Run one step: input (B, I) or (I), and a pair h, c of (B, H) or (H), zeros if None -> the next h and c."""
+        """Return the next (h, c) for an input (B, I) or (I), and (h, c), both (B, H) or (H), or zeros if None."""
         if isinstance(hx, Tensor):
             raise TypeError("LSTMCell: argument hx must be a tuple of Tensors (h, c), not a Tensor")
         if hx is not None and len(hx) != 2:

@@ -1,4 +1,4 @@
-"""Padding and rarer kinds of pooling as layers. A padding class defines the number of axes and the mode."""
+"""Padding and rarer kinds of pooling as layers. Each padding class defines its number of axes and mode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ += ["LPPool1d", "LPPool2d", "LPPool3d", "MaxUnpool1d", "MaxUnpool2d", "M
 
 
 class _PadNd(FunctionLayer, fields=True):
-    """Pads the last axes. ``padding``: a number, or (before, after) for the last axis, the one before it, ..."""
+    """Pads the last axes. ``padding``: a number, or (before, after) for each axis, starting with the last."""
 
     padding: Each
     _axes: ClassVar[int]
@@ -126,7 +126,7 @@ class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, axes=3): ...
 
 class _FractionalMaxPoolNd(FunctionLayer, fields=True):
     """The maximum of randomly placed windows. See ``functional.fractional_max_pool2d``. Raises ValueError unless
-    exactly one of ``output_size`` and ``output_ratio`` is given, or for a ratio outside (0, 1)."""
+    exactly one of ``output_size`` and ``output_ratio`` is given, or if a ratio is outside (0, 1)."""
 
     kernel_size: Each
     output_size: Each | None = None

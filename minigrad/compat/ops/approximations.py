@@ -17,11 +17,11 @@ from ...backend.special import complementary_error_function
 
 # Bernoulli numbers B2, B4, ...: the coefficients of the Stirling and Euler-Maclaurin series
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-_LARGE = 12  # from here, eight terms of the series yield all digits of a float64
+_LARGE = 12  # from here on, eight terms of the series yield all digits of a float64
 
 
 def log_gamma(x: Array) -> Array:
-    """ln |Γ(x)| of an array, in its dtype; infinite at 0, -1, -2 ..."""
+    """ln |Γ(x)|, elementwise, in the dtype of x; infinite at 0, -1, -2 ..."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     mirrored = x < 0.5
     y = m.where(mirrored, 1 - x, x)
@@ -44,7 +44,7 @@ def stirling(z: Array) -> Array:
 
 
 def digamma(x: Array) -> Array:
-    """The derivative of ln Γ of an array, in its dtype; -inf at 0, NaN at -1, -2 ..."""
+    """The derivative of ln Γ(x), elementwise, in the dtype of x; -inf at 0, NaN at -1, -2 ..."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     mirrored = x < 0
     z = m.where(mirrored, 1 - x, x)
@@ -61,9 +61,9 @@ def digamma(x: Array) -> Array:
 
 
 def zeta(x: Array, q: Array) -> Array:
-    """Hurwitz's Σ (q + k)⁻ˣ over k ≥ 0 on arrays, in their dtype.
+    """The Hurwitz zeta function, Σ (q + k)⁻ˣ over k ≥ 0, elementwise, in the dtype of the arrays.
 
-    The result is inf at x = 1 and at q = 0, -1 ..., and NaN below x = 1, and below q = 0 if x is not an integer.
+    The result is inf at x = 1 and at q = 0, -1 ...; it is NaN for x < 1, and for q < 0 if x is not an integer.
     """
     m, dtype = xp(x), x.dtype
     x, q = m.broadcast_arrays(x.astype(np.float64), q.astype(np.float64))
@@ -233,7 +233,7 @@ def _horner(coefficients: list[float], t: Array) -> Array:
 
 
 def first_kind(x: Array, order: int) -> Array:
-    """The Bessel function J of integer order, for an array, in its dtype."""
+    """The Bessel function J of integer order, elementwise, in the dtype of x."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     size = m.absolute(x)
     out = m.where(size < _FAR, _integrals(m.minimum(size, _FAR), order)[0], _far(m.maximum(size, _FAR), order)[0])
@@ -242,7 +242,7 @@ def first_kind(x: Array, order: int) -> Array:
 
 
 def second_kind(x: Array, order: int) -> Array:
-    """The Bessel function Y of order 0 or 1, for an array, in its dtype; -inf at 0, NaN below."""
+    """The Bessel function Y of order 0 or 1, elementwise, in the dtype of x; -inf at 0, NaN for x < 0."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     y = m.where(x > 0, x, 1.0)
     small = m.minimum(y, _FAR)
@@ -270,7 +270,7 @@ def _far(x: Array, order: int) -> tuple[Array, Array]:
 
 
 def _integrals(x: Array, order: int) -> tuple[Array, Array]:
-    """J and Neumann's series for Y, both of this order, for x up to _FAR.
+    """J and Neumann's series for Y, both of order ``order``, for x up to _FAR.
 
     Both are means of cos or sin of x sin θ, times cos 2kθ or sin (2k + 1)θ, over a period (DLMF 10.9.2).
     """
@@ -290,7 +290,7 @@ def _integrals(x: Array, order: int) -> tuple[Array, Array]:
 
 
 def scaled_modified(x: Array, order: int) -> Array:
-    """The modified Bessel function I of integer order, times e^-|x|, for an array, in its dtype."""
+    """The modified Bessel function I of integer order, times e^-|x|, elementwise, in the dtype of x."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     size = m.absolute(x)
     near, total = m.minimum(size, _FAR), m.zeros_like(x)
@@ -308,7 +308,7 @@ def scaled_modified(x: Array, order: int) -> Array:
 
 
 def scaled_third_kind(x: Array, order: int) -> Array:
-    """The modified Bessel function K of order 0 or 1, times eˣ, for an array, in its dtype; inf at 0, NaN below."""
+    """The modified Bessel function K of order 0 or 1, times eˣ, in the dtype of x; inf at 0, NaN for x < 0."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     y = m.where((x > 0) & m.isfinite(x), x, 1.0)
     middle = m.clip(y, 1.0, _FAR)
@@ -334,13 +334,13 @@ def scaled_third_kind(x: Array, order: int) -> Array:
 
 
 def third_kind(x: Array, order: int) -> Array:
-    """The modified Bessel function K of order 0 or 1, for an array, in its dtype; inf at 0, NaN below."""
+    """The modified Bessel function K of order 0 or 1, in the dtype of x; inf at 0, NaN for x < 0."""
     wide = x.astype(np.float64)
     return (scaled_third_kind(wide, order) * xp(x).exp(-xp(x).maximum(wide, 0.0))).astype(x.dtype)
 
 
 def spherical(x: Array, order: int) -> Array:
-    """The spherical j = √(π / 2x) J of order n + ½, n = ``order`` ≥ 0, for an array, in its dtype; x may be complex."""
+    """The spherical j = √(π / 2x) J of order n + ½, n = ``order`` ≥ 0, in the dtype of x, which may be complex."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
     near, endless = m.absolute(x) < order + 1, m.isinf(x)
     small, large = m.where(near, x, 0.0), m.where(near | endless, 1.0, x)
@@ -355,7 +355,7 @@ def spherical(x: Array, order: int) -> Array:
 
 
 def airy(x: Array) -> Array:
-    """The Airy function Ai of an array, in its dtype; NaN at the infinities, as in PyTorch."""
+    """The Airy function Ai, elementwise, in the dtype of x; NaN at ±inf, as in PyTorch."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     size = m.where(m.isfinite(x), m.maximum(m.absolute(x), 1.0), 1.0)
     turn = m.where(x < 0, np.exp(1j * math.pi / 3), 1.0)  # Ai(-x) = 2 Re e^(iπ/3) Ai(x e^(iπ/3)), DLMF 9.2.14

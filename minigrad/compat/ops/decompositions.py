@@ -1,6 +1,6 @@
-"""Inverses, determinants, equations and decompositions of matrices in the last two axes.
+"""Inverses, determinants, linear systems and decompositions of matrices in the last two axes.
 
-They are computed on the CPU by NumPy's LAPACK. Routines that NumPy lacks (triangular equations, LU) are implemented
+They are computed on the CPU by NumPy's LAPACK. Routines that NumPy lacks (triangular systems, LU) are implemented
 here, vectorised over the matrices of a batch.
 """
 
@@ -70,7 +70,7 @@ def _stand_in(x: Array) -> Array:
     return np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype) if x.ndim > 1 else np.ones((), x.dtype), x.shape)
 
 
-# Parts of the rules ---------------------------------------------------------------------------------------
+# Helpers for the rules ------------------------------------------------------------------------------------
 
 
 def adjoint(x: Array) -> Array:
@@ -92,16 +92,16 @@ def _off_diagonal(x: Array) -> Array:
 
 
 def _over(x: Array, divisor: Array) -> Array:
-    """x / divisor, where 0 / 0 is 0, so an element that does not need a gradient gets none, even for equal values."""
+    """x / divisor, with 0 / 0 = 0: elements without a gradient stay 0, even if two eigenvalues are equal."""
     return x / (divisor + (bare(divisor) == 0) * (bare(x) == 0))
 
 
 def one_matrix(x: Array) -> Array:
-    """Numbers, one for each matrix, with two extra axes."""
+    """Add two trailing axes to an array with one number per matrix."""
     return unsqueeze(unsqueeze(x, -1), -1)
 
 
-# Inverses, equations --------------------------------------------------------------------------------------
+# Inverses, linear systems ---------------------------------------------------------------------------------
 
 
 @op("dx = −yᴴ g yᴴ", x=lambda g, out: -matmul(adjoint(out), matmul(g, adjoint(out))))
@@ -205,7 +205,7 @@ def _pinv_grad(g: Array, x: Array, out: Array) -> Array:
     return pushed - adjoint(matmul(out, k)) - matmul(matmul(x, out), pushed) + inside
 
 
-# Determinants. Singular matrices have a gradient as well, from the adjugate, without an inverse -------------
+# Determinants. The gradient uses the adjugate, which also exists for a singular matrix ----------------------
 
 
 @op("dx = g adj(x)ᴴ", x=lambda g, x: one_matrix(g) * adjoint(adjugate(x)))
@@ -359,7 +359,7 @@ def _eig_grad(g: Any, x: Array, out: Any) -> Array:
     x=lambda g, x, out, mode: _qr_grad(g, x, out, mode),
 )
 def qr(x: Array, mode: Any) -> tuple[Array, Array]:
-    """(Q, R) of x = Q R, R an upper triangle; "reduced" or "complete", for which Q is square"""
+    """(Q, R) of x = Q R, with upper triangular R; ``mode`` is "reduced", or "complete" for a square Q"""
     return on_host(lambda a: tuple(np.linalg.qr(a, mode)), x)
 
 
@@ -385,7 +385,7 @@ def _qr_grad(g: Any, x: Array, out: Any, mode: str) -> Array:
 )
 @on_cpu
 def lu_factor(x: Array) -> tuple[Array, Array, Array]:
-    """(L and U in one matrix, pivots, info) of x = P L U; LAPACK's pivots from 1; info: U's first zero"""
+    """(L and U in one matrix, pivots, info) of x = P L U; pivots count from 1, as in LAPACK; info: U's first zero"""
     out = x.copy()  # Gaussian elimination with partial pivoting, column by column
     rows, columns = x.shape[-2:]
     k = min(rows, columns)
@@ -428,7 +428,7 @@ def _lu_grad(g: Any, out: Any) -> Array:
 
 @on_cpu
 def permutation(pivots: Array, rows: int, dtype: Any) -> Array:
-    """P in x = P L U, for LAPACK's pivots, where row j was swapped with row ``pivots[j] - 1`` in sequence."""
+    """P in x = P L U, for LAPACK's pivots: for each j in order, row j was swapped with row ``pivots[j] - 1``."""
     order = np.broadcast_to(np.arange(rows), (*pivots.shape[:-1], rows)).copy()
     for j in range(pivots.shape[-1]):
         other = pivots[..., j, None].astype(np.int64) - 1

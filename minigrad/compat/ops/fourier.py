@@ -18,7 +18,7 @@ def fft(x: Array, dim: int, norm: str = "backward") -> Array:
 
 @op("dx = fft(g) / n", x=lambda g, dim, norm: fft(g, dim, _ADJOINT[norm]))
 def ifft(x: Array, dim: int, norm: str = "backward") -> Array:
-    """Σⱼ xⱼ e^(2πi jk/n) / n, for complex x; ``norm`` "forward" does not divide, "ortho" by √n"""
+    """Σⱼ xⱼ e^(2πi jk/n) / n, for complex x; ``norm`` "forward" does not divide, "ortho" divides by √n"""
     return xp(x).fft.ifft(x, axis=dim, norm=norm).astype(x.dtype)
 
 

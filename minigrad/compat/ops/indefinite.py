@@ -1,4 +1,4 @@
-"""L D Lᴴ of symmetric, possibly indefinite matrices, in LAPACK's packed format (Bunch and Kaufman 1977)."""
+"""Factors symmetric, possibly indefinite matrices into L D Lᴴ, in LAPACK's packed format (Bunch and Kaufman 1977)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _GROWTH = (1 + math.sqrt(17)) / 8  # a diagonal element this much smaller than i
 def ldl_factor(x: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """(L and D in one lower triangle, pivots, info) for the lower triangle of x. D has blocks of 1 or 2 rows.
 
-    Pivots are LAPACK's, from 1: the row that was swapped with the last row of the block. For a block of two rows, the
-    pivot is negative and appears twice. info: the position of the first zero of D.
+    As in LAPACK, a pivot is the number, from 1, of the row that was swapped with the last row of the block. For a block
+    of two rows, the pivot is negative and appears twice. info: the position of the first zero of D.
     """
     turned = np.conj if hermitian else np.asarray
     out = np.tril(x) + np.swapaxes(turned(np.tril(x, -1)), -1, -2)
@@ -75,12 +75,12 @@ def ldl_solve(ld: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
             end = k + (1 if pivot > 0 else 2)
             blocks.append((k, end, [end - 1, abs(pivot) - 1]))
             k = end
-        for k, end, rows in blocks:  # down with the blocks of L and D
+        for k, end, rows in blocks:  # forward substitution with the blocks of L and D
             x[rows] = x[rows[::-1]]
             x[end:] -= a[end:, k:end] @ x[k:end]
             block = np.tril(a[k:end, k:end])
             x[k:end] = np.linalg.solve(block + turned(np.tril(block, -1)).T, x[k:end])
-        for k, end, rows in reversed(blocks):  # and up again with the blocks of Lᴴ
+        for k, end, rows in reversed(blocks):  # backward substitution with the blocks of Lᴴ
             x[k:end] -= turned(a[end:, k:end]).T @ x[end:]
             x[rows] = x[rows[::-1]]
     return out

@@ -142,7 +142,7 @@ def _erfcx_grad(x: Array, out: Array) -> Array:
 
 
 def _hazard(x: Array) -> Array:
-    """The density divided by the cumulative distribution, written for x > 0, as erfcx(−x/√2) overflows."""
+    """The density divided by the cumulative distribution, computed directly for x > 0, where erfcx(−x/√2) overflows."""
     low, high = where(x > 0, 0.0, x), where(x > 0, x, 0.0)
     below = math.sqrt(2 / math.pi) / erfcx(low * -math.sqrt(0.5))
     return where(x > 0, exp(high * high * -0.5) / math.sqrt(2 * math.pi) / ndtr(high), below)
@@ -186,7 +186,7 @@ def bessel_function(x: Array, name: str, order: tuple[int, ...]) -> Array:
     q=lambda g, x, q: -g * x * zeta(x + 1, q),
 )
 def zeta(x: Array, q: Array) -> Array:
-    """Hurwitz's function, Σ (q + k)⁻ˣ over k ≥ 0"""
+    """The Hurwitz zeta function, Σ (q + k)⁻ˣ over k ≥ 0"""
     array = x if hasattr(x, "dtype") else q
     return approximations.zeta(*(xp(array).asarray(v, array.dtype) for v in (x, q)))
 
@@ -207,7 +207,7 @@ def igamma(a: Array, x: Array) -> Array:
     x=lambda g, a, x: -g * _gamma_density(a, x),
 )
 def igammac(a: Array, x: Array) -> Array:
-    """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on"""
+    """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x to ∞"""
     return approximations.incomplete_gamma(a, x, True)
 
 

@@ -1,1 +1,1 @@
-"""Optimisers and schedules outside the core; ``minigrad.optim`` has them all."""
+"""Optimisers and schedules outside the core; ``minigrad.optim`` contains them all."""

@@ -16,8 +16,8 @@ from ...backend import xp
 from ...backend.dtype import Array
 from ...optim.optimizer import Optimizer, Params, Rate, State, checked, parts
 
-ENOUGH = 1e-4  # the least decrease, as a fraction of that predicted by the slope
-FLATTER = 0.9  # the largest slope, as a fraction of the initial slope
+ENOUGH = 1e-4  # the minimum decrease, as a fraction of the decrease predicted by the slope
+FLATTER = 0.9  # the maximum slope, as a fraction of the initial slope
 
 
 class Point(NamedTuple):
@@ -60,7 +60,7 @@ class LBFGS(Optimizer):
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Take steps until a limit or a tolerance is reached. Raises RuntimeError for an unknown ``line_search_fn``.
 
-        ``closure`` clears the gradients, computes loss and gradients, and returns the loss; ``step``, the first loss.
+        ``closure`` clears the gradients, computes new ones, and returns the loss. ``step`` returns the first loss.
         """
         group = self.param_groups[0]
         state = self.state[group["params"][0]]
@@ -132,7 +132,7 @@ def _largest(vector: Array) -> float:
 
 
 def _direction(state: State, g: Array, history: int) -> Array:
-    """-H g, where H is the inverse of the curvature, estimated from recent steps by the two-loop recursion."""
+    """-H g, where H is the inverse Hessian, estimated from recent steps by the two-loop recursion."""
     if state["n_iter"] == 1:
         state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
         return -g
@@ -155,7 +155,7 @@ def _direction(state: State, g: Array, history: int) -> Array:
 
 
 def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
-    """The minimum of the cubic through two points with their slopes, clipped to [low, high]."""
+    """The minimum of the cubic with the values and slopes of two points, clipped to [low, high]."""
     a, b = (a, b) if a.t <= b.t else (b, a)
     d1 = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t)
     square = d1 * d1 - a.slope * b.slope
@@ -186,7 +186,7 @@ def strong_wolfe(
         if near and (insufficient or t >= right or t <= left):
             t = right - margin if abs(t - right) < abs(t - left) else left + margin
             near = False
-        insufficient = near  # at most once in a row so close to an end
+        insufficient = near  # do not stay so close to an end twice in a row
         new = at(t)
         tries += 1
         if new.f > start.f + ENOUGH * t * start.slope or new.f >= low.f:
@@ -200,7 +200,7 @@ def strong_wolfe(
 
 
 def _bracket(at: Callable[[float], Point], start: Point, t: float, most: int) -> tuple[Point, Point, bool, int]:
-    """Two points with a good point between them, the better of the two first; or a good point and True."""
+    """Two points with a good point between them, the one with the lower loss first; or a good point and True."""
     last, new, tries = start, at(t), 0
     while tries < most:
         if new.f > start.f + ENOUGH * new.t * start.slope or (tries > 1 and new.f >= last.f):

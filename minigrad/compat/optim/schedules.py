@@ -1,5 +1,5 @@
-"""Schedules that cycle between two rates (Smith 2017), rise once and fall far (Smith and Topin 2018), or reach the
-constant rate for weight averaging; and recomputed batch norm statistics for averaged weights."""
+"""Cyclic (Smith 2017) and one-cycle (Smith and Topin 2018) learning rate schedules, and helpers for stochastic weight
+averaging: a schedule that ends at a constant rate, and a function that recomputes batch norm statistics."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Scale = Callable[[float], float]
 
 
 class CyclicLR(GroupScheduler):
-    """Rises from base_lr to max_lr in ``step_size_up`` calls, and falls again in ``step_size_down`` calls.
+    """In each cycle, the rate rises from base_lr to max_lr in ``step_size_up`` calls, and falls in ``step_size_down``.
 
     Args:
         base_lr, max_lr: a number, or a list with one per group.
         step_size_up, step_size_down: numbers of calls; by default, as many down as up.
-        mode: "triangular"; "triangular2", halving the height each cycle; "exp_range", with the height times gammaᵉ.
+        mode: "triangular"; "triangular2": halve the height each cycle; "exp_range": multiply it by gammaᵉ at call e.
         scale_fn, scale_mode: instead of ``mode``, the height as a function of the cycle number ("cycle", from 1) or of
-            e ("iterations").
+            the call number e ("iterations").
         cycle_momentum: move the momentum (or first beta) the opposite way, from ``max_momentum`` to ``base_momentum``.
 
-    Raises ValueError if the mode is unknown, a list lacks one entry per group, or there is no momentum to cycle.
+    Raises ValueError if the mode is unknown, a list does not have one entry per group, or there is no momentum.
     """
 
     _functions = ("_scale_fn_custom",)
@@ -69,7 +69,7 @@ class CyclicLR(GroupScheduler):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """The height of cycle ``x``, or at e = ``x``."""
+        """The height of cycle ``x``, or at call ``x``."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         return {"triangular": 1.0, "triangular2": 1 / 2.0 ** (x - 1)}.get(self.mode, self.gamma**x)
@@ -94,14 +94,14 @@ def check_strategy(strategy: str) -> None:
 
 
 class OneCycleLR(GroupScheduler):
-    """Rises from max_lr / div_factor to max_lr, and falls to the first rate / final_div_factor.
+    """The rate rises from max_lr / div_factor to max_lr, and falls to the first rate / final_div_factor.
 
     Args:
         max_lr: a number, or a list with one per group.
         total_steps: the total number of calls. Alternatively, pass ``epochs`` and ``steps_per_epoch``.
         pct_start: the fraction of calls with rising rates, from 0 to 1. anneal_strategy: "cos" or "linear".
         cycle_momentum, base_momentum, max_momentum: see CyclicLR.
-        three_phase: return to the first rate in as many calls as the rise took, and only then go lower.
+        three_phase: return to the first rate in as many calls as the rise took, and then go lower.
 
     Raises ValueError for too many calls or for arguments outside their range.
     """
@@ -171,7 +171,7 @@ class OneCycleLR(GroupScheduler):
 
 
 def _phases(total: int, up: float, three: bool) -> list[dict[str, Any]]:
-    """The end of each phase and the group options between which it runs, in PyTorch's layout."""
+    """The end of each phase and the group options with its first and last values, in PyTorch's layout."""
     rise = (float(up * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
     fall = (total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")
     back = (float(2 * up * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum")
@@ -189,7 +189,7 @@ def put_momentum(group: Group, value: float) -> None:
 
 
 def momentum_bounds(optimizer: Optimizer, least: Any, most: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
-    """The momentum bounds of each group; a new schedule starts at the higher. Raises ValueError without momentum."""
+    """The momentum bounds of each group; a new schedule starts at the upper one. Raises ValueError without momentum."""
     if not {"momentum", "betas"} & set(optimizer.defaults):
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     bounds = for_each_group("base_momentum", optimizer, least), for_each_group("max_momentum", optimizer, most)
@@ -210,7 +210,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     Args:
         loader: batches, or tuples and lists whose first item is a batch.
         model: the model whose layers with a ``running_mean`` and ``momentum`` are updated.
-        device: where to move the batches; None means not to move them.
+        device: the device to move batches to; None leaves them where they are.
     """
     layers: list[Any] = [m for m in model.modules() if getattr(m, "running_mean", None) is not None]
     if not layers:
@@ -233,7 +233,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(FactorScheduler):
-    """Moves from the current rate to ``swa_lr`` in ``anneal_epochs`` calls, and stays constant afterwards.
+    """The rate moves from its current value to ``swa_lr`` in ``anneal_epochs`` calls, and then stays constant.
 
     Args:
         swa_lr: a number, or a list with one per group.
@@ -260,6 +260,6 @@ class SWALR(FactorScheduler):
         return float(self.optimizer.param_groups[i]["swa_lr"])
 
     def _factor(self, e: int) -> float:
-        calls = e + self._step_count - 1 - self.last_epoch  # its own, wherever ``last_epoch`` began, as in PyTorch
+        calls = e + self._step_count - 1 - self.last_epoch  # whatever the initial ``last_epoch`` was, as in PyTorch
         part = min(1.0, calls / self.anneal_epochs) if self.anneal_epochs else 1.0
         return 1 - part if self._anneal_strategy == "linear" else (1 + math.cos(math.pi * part)) / 2

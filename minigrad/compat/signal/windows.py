@@ -1,6 +1,6 @@
 """``torch.signal.windows``: windows of M points, as in SciPy, and the five windows in ``torch`` itself.
 
-A window is a row of heights from edge to edge. It is symmetric by default; ``sym=False`` omits the last of M + 1
+A window is a vector of heights from edge to edge. It is symmetric by default; ``sym=False`` omits the last of M + 1
 points, where the next period would begin. All accept ``dtype`` (float32 or float64), ``device`` and ``requires_grad``.
 """
 
@@ -27,7 +27,7 @@ __all__ += ["hann", "kaiser", "nuttall"]
 
 
 def _window(heights: Callable[..., Array]) -> Callable[..., Tensor]:
-    """A window function, made from a function that computes heights in float64."""
+    """Make a window function from a function that computes heights in float64."""
 
     @functools.wraps(heights)
     def window(M: int, *, dtype: Maybe, **options: Any) -> Array:
@@ -44,7 +44,7 @@ def _window(heights: Callable[..., Array]) -> Callable[..., Tensor]:
 
 @_window
 def bartlett(M: int, *, sym: bool = True) -> Array:
-    """A triangle, 0 at the edges: (M,)."""
+    """A triangle that is 0 at the edges: (M,)."""
     return 1 - np.abs(_places(M, sym))
 
 
@@ -56,7 +56,7 @@ def cosine(M: int, *, sym: bool = True) -> Array:
 
 @_window
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True) -> Array:
-    """e^(-|k - center| / tau) for k = 0 ... M - 1, around the middle by default: (M,).
+    """e^(-|k - center| / tau) for k = 0 ... M - 1, centred in the middle by default: (M,).
 
     Raises ValueError if ``tau`` is not positive, or ``center`` is given for a symmetric window.
     """
@@ -70,7 +70,7 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
 
 @_window
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True) -> Array:
-    """e^(-d² / (2 std²)) at d points from the middle: (M,). Raises ValueError if ``std`` is not positive."""
+    """e^(-d² / (2 std²)) at a distance of d from the middle: (M,). Raises ValueError if ``std`` is not positive."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     return np.exp(-0.5 * ((np.arange(M) - (_points(M, sym) - 1) / 2) / std) ** 2)
@@ -132,7 +132,7 @@ blackman = _of_cosines("blackman", "0.42 - 0.5 cos 2πt + 0.08 cos 4πt", 0.42, 
 hamming = _of_cosines("hamming", "0.54 - 0.46 cos 2πt", 0.54, 0.46)
 hann = _of_cosines("hann", "(1 - cos 2πt) / 2", 0.5, 0.5)
 nuttall = _of_cosines(
-    "nuttall", "Four cosines with the lowest side lobes (Nuttall 1981),", 0.3635819, 0.4891775, 0.1365995, 0.0106411
+    "nuttall", "Four cosine terms with minimal side lobes (Nuttall 1981),", 0.3635819, 0.4891775, 0.1365995, 0.0106411
 )
 
 

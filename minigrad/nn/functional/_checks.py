@@ -1,5 +1,5 @@
-"""Helpers for the functions: argument checks, in-place changes, loss reduction, and spatial axes (one number per axis,
-a batch axis for single samples, and one function per number of axes)."""
+"""Helpers for the functions: argument checks, in-place ops, loss reduction, and spatial axes (expanding a number to
+one per axis, adding a batch axis to single samples, and deriving the 1d, 2d and 3d variants of a function)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Flag = bool | None
 
 
 def applied(op: Op, input: Tensor, inplace: bool, *attributes: Any) -> Tensor:
-    """The result of an op; with ``inplace``, the tensor itself, modified."""
+    """Apply an op, in place if ``inplace``, and return the result."""
     args = (input, *attributes)
     return mutate(input, op, args) if inplace else apply(op, args)
 
@@ -36,7 +36,7 @@ def same_dtype(name: str, input: Tensor, **others: Tensor | None) -> None:
 def integers(name: str, role: str, input: Tensor) -> None:
     """Reject indices that are not integers."""
     if input.array.dtype.kind not in "iu":
-        raise RuntimeError(f"{name}: expected {role} of an integer dtype, but got {input.dtype}: use .long()")
+        raise RuntimeError(f"{name}: expected {role} with an integer dtype, but got {input.dtype}: use .long()")
 
 
 def probability(name: str, p: float) -> None:
@@ -46,7 +46,7 @@ def probability(name: str, p: float) -> None:
 
 
 def reduction_of(size_average: Flag, reduce: Flag, reduction: str) -> str:
-    """The reduction: "none", "mean" or "sum". PyTorch's two old flags override it if either is given."""
+    """The reduction: "none", "mean" or "sum". PyTorch's two deprecated flags override it if either is set."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     if reduction not in ("none", "mean", "sum"):
@@ -57,7 +57,7 @@ def reduction_of(size_average: Flag, reduce: Flag, reduction: str) -> str:
 def reduced(
     losses: Tensor, reduction: str, size_average: Flag = None, reduce: Flag = None, weight: Tensor | None = None
 ) -> Tensor:
-    """The losses, multiplied by any weights, then averaged, summed or returned unreduced."""
+    """Multiply the losses by any weights, and then average them, sum them or leave them unreduced."""
     reduction = reduction_of(size_average, reduce, reduction)
     losses = losses if weight is None else losses * weight
     return losses.mean() if reduction == "mean" else losses.sum() if reduction == "sum" else losses
@@ -71,7 +71,7 @@ Pairs = tuple[tuple[int, int], ...]
 
 
 def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
-    """A tuple of ``n`` numbers for a layer, from a sequence or from one number to repeat."""
+    """A tuple of ``n`` numbers for a layer: the elements of a sequence, or one number repeated."""
     return tuple(value) if isinstance(value, Sequence) else (value,) * n
 
 
@@ -142,7 +142,7 @@ def check_not_empty(name: str, input: Tensor, n: int) -> None:
 
 
 def laid_as(input: Tensor, out: Tensor) -> Tensor:
-    """The result images, in channels-last memory format if the input is."""
+    """The output images, converted to channels-last memory format if the input has this format."""
     return out.contiguous(channels_last) if input.ndim == 4 and prefers_channels_last(input.array) else out
 
 
@@ -152,7 +152,7 @@ def by(numbers: Ints) -> str:
 
 
 def over(n: int, function: Callable[Concatenate[Axes, P], R]) -> Callable[P, R]:
-    """A function over ``n`` axes (``max_pool2d``), from one whose first argument is the axes (``_max_pool``)."""
+    """Derive a function over ``n`` axes (``max_pool2d``) from one that takes the axes first (``_max_pool``)."""
     axes = Axes(f"{function.__name__.strip('_')}{n}d", n)
     call: Callable[..., R] = function
     whole = signature(function)

@@ -126,7 +126,7 @@ def softsign(input: Tensor) -> Tensor:
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """x above the threshold, else ``value``, elementwise."""
+    """x where x > threshold, else ``value``, elementwise."""
     return applied(a.threshold, input, inplace, threshold, value)
 
 
@@ -186,7 +186,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 @rounded_once
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """a σ(b), where a and b are the halves of an axis (Dauphin et al. 2016). Raises RuntimeError for odd lengths."""
+    """a σ(b), where a and b are the halves of an axis (Dauphin et al. 2016). Raises RuntimeError for an odd length."""
     length = input.array.shape[axis(dim, input.array.ndim)]
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {length}")
@@ -195,7 +195,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 def _softmax_axis(name: str, ndim: int, dim: int | None) -> int:
-    """The axis number; None gives PyTorch's choice with PyTorch's warning."""
+    """The axis. If ``dim`` is None, warn and choose the axis as PyTorch does."""
     if dim is not None:
         return dim
     warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X.")
@@ -203,7 +203,7 @@ def _softmax_axis(name: str, ndim: int, dim: int | None) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` if given. A row of all -inf gives zeros.
+    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` if given. A row that is all -inf yields zeros.
 
     >>> F.softmax(mg.zeros(2, 2), dim=-1)
     tensor([[0.5000, 0.5000],
@@ -242,7 +242,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
-    2014). Raises ValueError if ``p`` is not a probability."""
+    2014). Raises ValueError if ``p`` is outside [0, 1]."""
     probability("dropout", p)
     if not training or p == 0.0:
         return input
@@ -255,15 +255,15 @@ def relu_dropout(input: Tensor, p: float) -> Tensor:
 
 
 def _scale(input: Tensor, p: float) -> float:
-    """1 / (1 - p), or 0, rounded to the dtype of a 16-bit input, as in PyTorch's CPU kernel."""
+    """1 / (1 - p), or 0 if p is 1, rounded to the dtype of a 16-bit input as in PyTorch's CPU kernel."""
     array, scale = input.array, 0.0 if p == 1 else 1 / (1 - p)
     rounds = array.itemsize == 2 and random.follows_pytorch(input.device)
     return float(array.dtype.type(np.float32(scale))) if rounds else scale
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Channel-wise ``dropout`` (Tompson et al. 2015): input (N, C, L) or (C, L). Raises ValueError if ``p`` is not a
-    probability; RuntimeError if the input has the wrong number of axes."""
+    """Channel-wise ``dropout`` (Tompson et al. 2015): input (N, C, L) or (C, L). Raises ValueError if ``p`` is outside
+    [0, 1], and RuntimeError if the input has the wrong number of axes."""
     ndim = input.array.ndim
     if ndim not in (2, 3):
         raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input: (N, C, L) or (C, L)")
@@ -271,11 +271,11 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Channel-wise ``dropout``: input (N, C, H, W). An input with three axes is read as (N, C, L)."""
+    """Channel-wise ``dropout``: input (N, C, H, W). An input with three axes is interpreted as (N, C, L)."""
     _warn_of_axes("dropout2d", input, (3, 4))
     if input.array.ndim == 3:
         remedy = "To drop channels of (C, H, W), add a batch axis; for (N, C, L), use dropout1d."
-        warn(f"dropout2d: Received a 3D input, which is interpreted as (N, C, L), as PyTorch does. {remedy}")
+        warn(f"dropout2d: Received a 3D input, which is interpreted as (N, C, L), as in PyTorch. {remedy}")
     return channels(input, p, training, inplace)
 
 
@@ -288,13 +288,13 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
     ndim = input.array.ndim
     if ndim not in usual:
-        rule = f"{name} expects {usual[0]} or {usual[1]} axes. To drop single elements, use dropout."
+        rule = f"{name} expects {usual[0]} or {usual[1]} axes. To drop individual elements, use dropout."
         warn(f"{name}: Received a {ndim}-D input, which PyTorch deprecates: {rule}")
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that preserves mean 0 and variance 1, for SELU: dropped elements are set to SELU's infimum, then a linear
-    map is applied (Klambauer et al. 2017). Raises ValueError if ``p`` is not a probability."""
+    """Dropout that preserves the zero mean and unit variance of SELU activations (Klambauer et al. 2017): it sets
+    dropped elements to SELU's infimum, then applies an affine map. Raises ValueError if ``p`` is outside [0, 1]."""
     return _alpha(input, p, training, inplace)
 
 
@@ -310,7 +310,7 @@ def channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bo
 
 
 def _mask(input: Tensor, p: float, training: bool, lead: int | None = None) -> Any:
-    """A bool for each element, or for each index of the first ``lead`` axes; None if nothing is dropped."""
+    """A bool for each element, or for each index into the first ``lead`` axes; None if nothing is dropped."""
     probability("dropout", p)
     if not training or p == 0.0 or not input.array.size:
         return None
@@ -335,8 +335,8 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, lead: int | N
 
 @announced
 def keep_mask(like: Tensor, shape: tuple[int, ...] | None, p: float) -> Any:
-    """A dropout mask on a tensor's device: a bool array, False with probability ``p``. ``shape``: None for the tensor's
-    shape, for which PyTorch draws in memory order, not index order."""
+    """A dropout mask on a tensor's device: a bool array, False with probability ``p``. ``shape``: None means the
+    tensor's shape, in which case PyTorch draws in memory order instead of index order."""
     array, backend = like.array, of(like.array)
     where = backend.device_of(array)
     in_order = shape is not None or array.flags.c_contiguous

@@ -1,6 +1,6 @@
 """Scaled dot-product attention with any leading axes, and multi-head attention as a function of its parameters.
 
-Shape letters: B batch, H heads, T and S target and source length, D model width, Dh head width, Dv value width.
+Shape letters: B batch size, H heads, T target length, S source length, D model width, Dh head width, Dv value width.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def scaled_dot_product_attention(
 
     Args:
         query: (..., T, Dh). key: (..., S, Dh). value: (..., S, Dv). Leading axes broadcast.
-        attn_mask: broadcasts to (..., T, S). Contains bools, True where attention is allowed, or numbers to add to the
-            scores.
+        attn_mask: broadcasts to (..., T, S). A bool mask is True where attention is allowed; a float mask is added to
+            the scores.
         dropout_p: dropout probability for the attention weights. It applies even in evaluation, so pass 0.0 there.
-        is_causal: query i may attend to the keys up to i; cannot be combined with ``attn_mask``.
+        is_causal: query i attends only to keys 0 to i; cannot be combined with ``attn_mask``.
         scale: 1 / √Dh if None.
-        enable_gqa: key and value may have fewer heads (axis -3) than the query, each shared by several.
+        enable_gqa: key and value may have fewer heads (axis -3) than the query; several query heads share each of them.
 
-    Returns (..., T, Dv), with zeros for any query that may not attend to any key.
+    Returns (..., T, Dv), with zeros for any query that cannot attend to any key.
 
     >>> q = k = v = mg.zeros(1, 2, 5, 4)
     >>> F.scaled_dot_product_attention(q, k, v, is_causal=True).shape
@@ -59,7 +59,7 @@ def scaled_dot_product_attention(
         raise RuntimeError(f"scaled_dot_product_attention: {expected} do not match: got {q}, {k} and {v}")
     if attn_mask is not None and kind_of(attn_mask.array) not in "bf":
         problem = f"Expected attn_mask dtype to be bool or float, but got {attn_mask.dtype}"
-        raise RuntimeError(f"scaled_dot_product_attention: {problem}: convert a mask of 0 and 1 with .bool()")
+        raise RuntimeError(f"scaled_dot_product_attention: {problem}: convert a mask of zeros and ones with .bool()")
     probability("dropout", dropout_p)
     if enable_gqa and key.ndim >= 3 and key.shape[-3] != query.shape[-3]:
         key, value = _shared_heads(query, key), _shared_heads(query, value)
@@ -145,7 +145,7 @@ def multi_head_attention_forward(
     Args:
         embed_dim_to_check: D.
         in_proj_weight: (3 D, D). With ``use_separate_proj_weight`` it is None, and q_proj_weight (D, D), k_proj_weight
-            (D, kdim) and v_proj_weight (D, vdim) are used.
+            (D, kdim) and v_proj_weight (D, vdim) are used instead.
         in_proj_bias: (3 D). out_proj_weight: (D, D). out_proj_bias: (D).
         bias_k, bias_v: (1, 1, D), an additional key and value. add_zero_attn: append a zero key and value.
         static_k, static_v: (B H, S, Dh), used instead of the projected key and value.
@@ -214,7 +214,7 @@ def _check(
     if any(len(s) != 3 for s in shapes):
         raise AssertionError(f"MultiheadAttention: inputs must be {layout}, or (T, D) without a batch; got {shapes}")
     if tuple(s[2] for s in shapes) != widths:
-        raise AssertionError(f"MultiheadAttention: query, key and value must be {widths} wide, but got {shapes}")
+        raise AssertionError(f"MultiheadAttention: query, key and value must have widths {widths}, but got {shapes}")
     if len({s[b] for s in shapes}) > 1 or shapes[1][t] != shapes[2][t]:
         problem = "all batch sizes must be equal, and so must the lengths of key and value"
         raise AssertionError(f"MultiheadAttention: inputs are {layout}; {problem}; got {shapes}")
@@ -240,7 +240,7 @@ def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
 def _project_in(
     query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor | None, ...], bias: Tensor | None, heads: int
 ) -> tuple[Tensor, ...]:
-    """x Wᵀ + b for query, key and value, as (., ., H, Dh): one product if all are the same tensor, two if key is value.
+    """Project query, key and value to (., ., H, Dh), in one product if all are the same tensor, two if key is value.
     ``weights``: (3 D, D) and unused ones, or None, (D, D), (D, kdim) and (D, vdim). ``bias``: (3 D) or None."""
     joint = weights[0]
     if joint is not None and query is key and key is value:
@@ -265,13 +265,13 @@ def _split_projections(x: Tensor, count: int, heads: int) -> tuple[Tensor, ...]:
 
 
 def causal_mask(target: int, source: int, like: Tensor) -> Tensor:
-    """(T, S) bools, True where query i may not attend to key j, which is where j > i."""
+    """A bool mask (T, S), True where query i cannot attend to key j, that is, where j > i."""
     return ones(target, source, dtype="bool", device=like.device).triu(1)
 
 
 def _joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: int, like: Tensor) -> Tensor | None:
     """Combine PyTorch's two masks (True: masked out) into one for ``attend`` (True: may attend), or None.
-    ``attn_mask``: (T, S) or (B H, T, S). ``padding_mask``: (B, S). Both are bools or numbers to add to the scores."""
+    ``attn_mask``: (T, S) or (B H, T, S). ``padding_mask``: (B, S). Each is a bool mask or a float mask to add."""
     parts: list[Tensor] = []
     if attn_mask is not None:
         is_by_head = attn_mask.ndim == 3

@@ -39,14 +39,14 @@ def cross_entropy(
 
     Args:
         input: logits, (C), (N, C) or (N, C, d1, ...).
-        target: classes (integers, the shape without C), or probabilities (the shape of ``input``).
+        target: class indices (integers, in the input's shape without C), or probabilities (in the input's shape).
         weight: (C), a factor for each class.
-        ignore_index: a target class to leave out; not supported for probabilities.
+        ignore_index: a target class to ignore; not supported for probabilities.
         reduction: "none", "sum" or "mean". The mean divides by the sum of the target weights (NaN if empty).
         label_smoothing: ε; the target becomes (1 - ε) onehot + ε / C (Szegedy et al. 2016).
 
-    Raises ValueError if the number of targets is wrong, or the reduction is unknown; RuntimeError if shapes or dtypes
-    do not match, or ε is outside [0, 1]; IndexError if a class is outside 0 .. C - 1 (checked on the CPU).
+    Raises ValueError if the number of targets is wrong or the reduction is unknown; RuntimeError if shapes or dtypes
+    do not match or ε is outside [0, 1]; and IndexError if a class is outside 0 .. C - 1 (checked on the CPU).
 
     >>> F.cross_entropy(mg.tensor([[0.0, 0.0]]), mg.tensor([1]))
     tensor(0.6931)
@@ -107,7 +107,7 @@ def nll_loss(
 
 
 def _rows(name: str, input: Tensor, target: Tensor, weight: Weight, ignore_index: int) -> tuple[Tensor, Tensor, Tensor]:
-    """(N, C) rows, (N,) targets, and targets without ``ignore_index``, after checking that the shapes match."""
+    """Check the shapes, and return rows (N, C), targets (N), and targets with 0 for each ``ignore_index``."""
     shape, expected = input.array.shape, input.array.shape[:1] + input.array.shape[2:]
     if weight is not None or len(shape) < 2 or target.array.shape != expected or target.array.dtype.kind not in "iu":
         _check_operands(name, input, target, weight)
@@ -129,7 +129,7 @@ def _check_operands(name: str, input: Tensor, target: Tensor, weight: Tensor | N
         kind = ValueError if len(shape) < 2 or (same_rank and not same_batch) else RuntimeError  # as in PyTorch
         problem = f"the target must have shape {expected}, not {tuple(target.array.shape)}"
         if target.array.shape == shape and batched:
-            problem += ": take .argmax(1) of one-hot classes, or .float() of probabilities"
+            problem += ": use .argmax(1) for one-hot targets, or .float() for probabilities"
         rule = "Expected a target of the input batch_size" if same_rank else f"{len(expected)}D target tensor expected"
         raise kind(f"{name}: {rule}: input of shape {shape} has its classes in axis {int(batched)}, so {problem}")
     if weight is not None:
@@ -150,7 +150,7 @@ def _without_ignored(name: str, flat: Tensor, ignore_index: int, classes: int) -
 def _reduced(
     losses: Tensor, reduction: str, target: Tensor, classes: Tensor, weight: Weight, ignore_index: int
 ) -> Tensor:
-    """Losses (N d1 ...), reduced. The mean divides by the summed weights of the targets that are not ignored."""
+    """Reduce losses (N d1 ...). The mean divides by the summed weights of the targets that are not ignored."""
     if reduction == "mean":
         is_kept = target.array.reshape(-1) != ignore_index
         count = (is_kept if weight is None else weight.array[classes.array] * is_kept).sum()
@@ -179,16 +179,16 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Any = None,
 ) -> Tensor:
-    """``cross_entropy(linear(input, linear_weight, linear_bias), target)`` in one call. For targets that are classes,
-    without class weights, the mean and sum are computed in chunks, so not all logits are in memory at once.
+    """``cross_entropy(linear(input, linear_weight, linear_bias), target)`` in one call. If targets are class indices
+    without class weights, the mean and sum are computed in chunks, so the logits are never in memory all at once.
 
     Args:
         input: (N, D) or (D), or in the chunked case (..., D) with a target (...).
         linear_weight: (C, D), or (C, d1, ..., D) for a target (N, d1, ...). linear_bias: the weight's shape without D.
         target, weight, reduction, label_smoothing: as for ``cross_entropy``.
-        ignore_index: a target to leave out; None means -100. options: ignored.
+        ignore_index: a target to ignore; None means -100. options: ignored.
 
-    Raises the errors of ``cross_entropy``, and RuntimeError for an ``ignore_index`` with probability targets."""
+    Raises the same errors as ``cross_entropy``, and RuntimeError if ``ignore_index`` is set for probabilities."""
     reduction = reduction_of(None, None, reduction)
     shape, widths = tuple(input.array.shape), tuple(linear_weight.array.shape)
     if shape[-1:] != widths[-1:]:

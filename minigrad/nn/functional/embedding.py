@@ -1,4 +1,4 @@
-"""Embedding lookups, single or reduced per bag, and one-hot vectors."""
+"""Embedding lookups, individual or reduced per bag, and one-hot vectors."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def embedding(
 
     Args:
         padding_idx: a row that gets no gradient.
-        max_norm: scale the looked-up rows down, in place, to at most this norm (of order ``norm_type``).
-        scale_grad_by_freq: divide each row's gradient by the number of its lookups.
-        sparse: ignored: gradients are dense.
+        max_norm: scale looked-up rows in place so that their norm (of order ``norm_type``) is at most this.
+        scale_grad_by_freq: divide each row's gradient by the number of times it is looked up.
+        sparse: ignored, as gradients are dense.
 
-    Raises RuntimeError if indices are not integers; IndexError if any is outside 0 .. V - 1 (checked on the CPU)."""
+    Raises RuntimeError for non-integer indices, and IndexError if any is outside 0 .. V - 1 (checked on the CPU)."""
     integers("embedding", "indices", input)
     if weight.array.ndim != 2:
         raise RuntimeError(f"embedding: 'weight' must be 2-D, (V, D), but it has shape {list(weight.array.shape)}")
@@ -66,7 +66,7 @@ def padding_row(padding_idx: int | None, rows: int) -> int | None:
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """One-hot int64 vectors (..., num_classes) for integers (...); -1 means the largest integer plus 1."""
+    """One-hot int64 vectors (..., num_classes) for integers (...). -1 means the largest integer plus 1."""
     if tensor.array.dtype.kind not in "iu":
         raise RuntimeError(f"one_hot is only applicable to index tensors of type long, not {tensor.dtype}: use .long()")
     low, high = (int(tensor.min()), int(tensor.max())) if tensor.numel() else (0, -1)
@@ -100,14 +100,14 @@ def embedding_bag(
     Args:
         input: integers (B, L), one bag per row, or (M) with ``offsets`` (B), the start of each bag.
         mode: "sum", "mean" or "max"; an empty bag yields zeros.
-        per_sample_weights: factors for the rows, in the input's shape; only for "sum".
+        per_sample_weights: factors for the rows, in the input's shape; only supported in "sum" mode.
         include_last_offset: whether ``offsets`` has one more entry, the end of the last bag.
-        padding_idx: an index to leave out.
+        padding_idx: an index to ignore.
         max_norm, norm_type, scale_grad_by_freq, sparse: as for ``embedding``.
 
     Raises ValueError if shapes do not match or the mode is unknown; NotImplementedError for factors in a mode other
-    than "sum"; RuntimeError for ``scale_grad_by_freq`` in "max" mode, indices outside the table (checked on the CPU),
-    offsets outside the input, or factors in another dtype than the weight."""
+    than "sum"; and RuntimeError for ``scale_grad_by_freq`` in "max" mode, indices outside the table (checked on the
+    CPU), offsets outside the input, or factors whose dtype differs from the weight's."""
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")
     if scale_grad_by_freq and mode == "max":
@@ -120,7 +120,7 @@ def embedding_bag(
             shapes = f"({tuple(factors.shape)}) must have the same shape as the input ({tuple(input.shape)})"
             raise ValueError(f"embedding_bag: per_sample_weights {shapes}")
         if factors.array.dtype != weight.array.dtype:
-            dtypes = f"not {factors.dtype} for {weight.dtype}"
+            dtypes = f"but got {factors.dtype} and {weight.dtype}"
             raise RuntimeError(f"embedding_bag: per_sample_weights must have the same type as the weight, {dtypes}")
         factors = factors.reshape(-1)
     bag, bags = _bags(input, offsets, include_last_offset)

@@ -22,7 +22,7 @@ __all__ += ["cosine_similarity", "fold", "linear", "pairwise_distance", "unfold"
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out); weight (in), bias () -> (...). Raises
-    RuntimeError if shapes or dtypes do not match; TypeError if the input is not a tensor.
+    RuntimeError if shapes or dtypes do not match, and TypeError if the input is not a tensor.
 
     >>> F.linear(mg.ones(1, 2), mg.tensor([[1.0, 2.0]]), mg.tensor([0.5]))
     tensor([[3.5000]])
@@ -40,7 +40,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     same_dtype("bilinear", input1, input2=input2, weight=weight)
     if input1.shape[:-1] != input2.shape[:-1] or (*input1.shape[-1:], *input2.shape[-1:]) != weight.shape[1:]:
         shapes = f"{tuple(input1.shape)} and {tuple(input2.shape)} do not match the weight {tuple(weight.shape)}"
-        remedy = "their leading axes must be equal, and their last axes in1 and in2 of the weight (out, in1, in2)"
+        remedy = "their leading axes must be equal, and their last axes must be in1 and in2 of the weight"
         raise RuntimeError(f"bilinear: inputs of shapes {shapes}: {remedy}")
     out = einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + bias
@@ -73,8 +73,8 @@ def _conv(
     dilation: Each = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Cross-correlation: input (N, C, *lengths) or (C, *lengths) -> (N, O, *places) or (O, *places). Args: see
-    ``nn.Conv1d``; pass a number, or one per axis. weight: (O, C/groups, *kernel). bias: (O)."""
+    """Cross-correlation: input (N, C, *lengths) or (C, *lengths) -> (N, O, *places) or (O, *places). ``weight``: (O,
+    C/groups, *kernel). ``bias``: (O). See ``nn.Conv1d`` for the other arguments (a number, or one per axis)."""
     window = _window(axes, weight, stride, padding, dilation)
     _check(axes.name, input, weight, bias, groups, transposed=False)
     axes.check_fits(window, input.array.shape[2:])
@@ -96,8 +96,8 @@ def _conv_transpose(
     groups: int = 1,
     dilation: Each = 1,
 ) -> Tensor:
-    """A convolution's input gradient: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P). Args: see
-    ``nn.ConvTranspose1d``; pass a number, or one per axis. weight: (C, O/groups, *kernel). bias: (O)."""
+    """A convolution's input gradient: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P). ``weight``: (C,
+    O/groups, *kernel). ``bias``: (O). See ``nn.ConvTranspose1d`` for the others (a number, or one per axis)."""
     window = _window(axes, weight, stride, padding, dilation)
     extra = axes.each("output_padding", output_padding)
     for more, step, apart in zip(extra, window.stride, window.dilation, strict=True):
@@ -127,7 +127,7 @@ conv_transpose3d = over(3, _conv_transpose)
 def _window(axes: Axes, weight: Tensor, stride: Each, padding: Each | str, dilation: Each) -> Window:
     shape = tuple(weight.array.shape)
     if len(shape) != axes.n + 2:
-        raise RuntimeError(f"{axes.name}: expected a weight of {axes.n + 2} axes, but got one of size {list(shape)}")
+        raise RuntimeError(f"{axes.name}: expected a weight with {axes.n + 2} axes, but got one of size {list(shape)}")
     return axes.window(shape[2:], stride, padding, dilation)
 
 
@@ -169,7 +169,7 @@ def fold(
     input: Tensor, output_size: Each, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1
 ) -> Tensor:
     """The sum of overlapping blocks from ``unfold``: (N, C · kernel, places) -> (N, C, *output_size). N is optional.
-    Raises RuntimeError if the input does not have a shape that ``unfold`` returns."""
+    Raises RuntimeError if the input's shape is not one that ``unfold`` returns."""
     axes = Axes("fold", 2)
     window, lengths = axes.window(kernel_size, stride, padding, dilation), axes.each("output_size", output_size)
     places, kernel = window.places(lengths), prod(window.kernel)

@@ -1,4 +1,4 @@
-"""Normalisation over the last axes, by channel, and by channel group."""
+"""Normalisation over the last axes, per channel or per channel group."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EPSILON = {2: 2.0**-23, 4: 2.0**-23, 8: 2.0**-52}  # by itemsize; machine epsil
 
 
 def _flat(name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None) -> tuple[Tensor | None, ...]:
-    """The input and its weights with the normalised axes flattened, after checking that the shapes match."""
+    """Check that the shapes match, and flatten the normalised axes of the input and its weights."""
     expected, actual = tuple(shape), input.array.shape
     n = len(expected)
     if not n or actual[-n:] != expected:
@@ -52,8 +52,8 @@ def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Affine = None, bias: Affine = None, eps: float = 1e-5
 ) -> Tensor:
     """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016). These axes, weight and bias
-    have shape ``normalized_shape``. Raises RuntimeError if the last axes are not ``normalized_shape``, or dtypes differ
-    (a 16-bit input may have float32 weights)."""
+    have shape ``normalized_shape``. Raises RuntimeError if these shapes do not match, or if dtypes differ (except that
+    a 16-bit input may have float32 weights)."""
     if _has_wide(input, weight):
         return layer_norm(input.float(), normalized_shape, weight, bias, eps).to(input.dtype)
     out: Tensor = apply(ops.layer_norm, (*_flat("layer_norm", input, normalized_shape, weight, bias), float(eps)))
@@ -81,8 +81,8 @@ def batch_norm(
 
     Args:
         input: (N, C) or (N, C, *lengths). An input of shape (0) is returned unchanged.
-        running_mean, running_var: (C), or None. Training moves them, in place, by ``momentum`` towards the mean and
-            variance of a non-empty batch; evaluation uses them instead of the batch statistics.
+        running_mean, running_var: (C), or None. Training updates them in place from the mean and variance of a
+            non-empty batch, with weight ``momentum``; evaluation uses them instead of the batch statistics.
         weight, bias: (C), or None.
 
     Raises ValueError if there is only one value per channel in training, or eps is not positive."""
@@ -126,7 +126,7 @@ def scaled(centred: Tensor, var: Tensor, weight: Affine, bias: Affine, eps: floa
 
 @no_grad()
 def move(running: Tensor | None, now: Tensor, momentum: float) -> None:
-    """Move a running statistic, in place, towards the batch statistic."""
+    """Update a running statistic in place from the batch statistic, whose weight is ``momentum``."""
     if running is not None:
         running.mul_(1 - momentum).add_(now.to(running) * momentum)
 
@@ -134,13 +134,13 @@ def move(running: Tensor | None, now: Tensor, momentum: float) -> None:
 def _check_channels(name: str, channels: int, **others: Tensor | None) -> None:
     for role, tensor in others.items():
         if tensor is not None and tuple(tensor.array.shape) != (channels,):
-            expected = f"should contain {channels} elements not {tensor.array.size}, as the input has channels"
+            expected = f"should contain {channels} elements not {tensor.array.size}, one per input channel"
             raise RuntimeError(f"{name}: {role} {expected}")
 
 
 def _check_several(values: int, input: Tensor) -> None:
     if values == 1:
-        remedy = "a single value has no variance; take a larger batch, or call eval() on the model"
+        remedy = "a single value has no variance; use a larger batch, or call eval() on the model"
         size = f"got input size {tuple(input.shape)}"
         raise ValueError(f"Expected more than 1 value per channel when training, {size}: {remedy}")
 
@@ -172,9 +172,9 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016). Args: see
-    ``batch_norm``. The running statistics are means over the samples. An empty batch does not change them.
-    ``use_input_stats``: use the input's mean and variance instead of the running ones."""
+    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016). See
+    ``batch_norm`` for the arguments. The running statistics are means over the samples; an empty batch does not change
+    them. ``use_input_stats``: use the input's mean and variance instead of the running ones."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, max(eps, 5e-324))
     shape = input.array.shape

@@ -32,13 +32,13 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
     Args:
         pad: widths (before, after) for the last axis, then for the second to last, and so on.
-        mode: "constant", "reflect" (mirrored without the edge), "replicate" (the edge repeated) or "circular" (from the
-            other end). The last three cannot pad the batch and channel axes. Elements removed by negative widths can
+        mode: "constant", "reflect" (mirrored without the edge), "replicate" (the edge repeated) or "circular" (wrapped
+            around). The last three cannot pad the batch and channel axes. Elements removed by negative widths can
             still be mirrored or repeated, but do not wrap around.
         value: the constant, 0 if None.
 
-    Raises RuntimeError if the number of widths is odd or too large, or an axis is too short; NotImplementedError if the
-    mode is unknown or cannot pad these axes.
+    Raises RuntimeError if the number of widths is odd or too large, or if an axis is too short, and NotImplementedError
+    if the mode is unknown or cannot pad these axes.
 
     >>> F.pad(mg.tensor([[1, 2]]), (1, 0, 0, 1))
     tensor([[0, 1, 2],
@@ -48,7 +48,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         raise NotImplementedError(f"Unrecognised padding mode {mode}: expected one of {', '.join(_PADDINGS)}")
     ndim = input.array.ndim
     if len(pad) % 2 or len(pad) // 2 > ndim:
-        raise RuntimeError(f"pad: expected a pair for at most {ndim} axes, but got {len(pad)} numbers: {list(pad)}")
+        raise RuntimeError(f"pad: expected pairs for at most {ndim} axes, but got {len(pad)} numbers: {list(pad)}")
     pairs = [(0, 0)] * (ndim - len(pad) // 2)
     pairs += [(int(pad[i]), int(pad[i + 1])) for i in range(len(pad) - 2, -1, -2)]
     if mode != "constant":
@@ -75,8 +75,8 @@ def _cropped(input: Tensor, pairs: list[tuple[int, int]]) -> Tensor:
 def _pad_with_itself(input: Tensor, pairs: list[tuple[int, int]], padded: int, mode: str) -> Tensor:
     ndim = input.array.ndim
     if ndim not in (padded + 1, padded + 2) or not 1 <= padded <= 3:
-        possible = "the last 1 axis of 2 or 3, the last 2 of 3 or 4, or the last 3 of 4 or 5"
-        raise NotImplementedError(f"pad: mode {mode!r} pads {possible}; got {padded} pairs for {ndim} axes")
+        possible = "the last axis of 2 or 3 axes, the last two of 3 or 4, or the last three of 4 or 5"
+        raise NotImplementedError(f"pad: mode {mode!r} pads {possible}, but got {padded} pairs for {ndim} axes")
     lengths = input.array.shape
     left = [n + sum(pair) for n, pair in zip(lengths, pairs, strict=True)][ndim - padded :]
     if mode != "circular" and (min(left) < 0 or max(left) < 1):
@@ -117,19 +117,19 @@ def interpolate(
     antialias: bool = False,
 ) -> Tensor:
     """Resample the spatial axes: (N, C, *lengths) -> (N, C, *size). The only integer dtype that the linear and cubic
-    modes support is uint8. They round after each axis, starting with the last.
+    modes support is uint8, whose values are rounded after each axis, starting with the last.
 
     Args:
-        size: the new lengths. Alternatively, pass ``scale_factor``, their ratio to the old (a number, or one per axis).
+        size: the new lengths. Alternatively, pass ``scale_factor``: one ratio of new to old length, or one per axis.
         mode: "nearest", "nearest-exact", "linear" (one axis), "bilinear" (two), "trilinear" (three),
             "bicubic" (two), "area" (means of bins).
         align_corners: whether the first and last elements keep their positions (linear and cubic modes).
         recompute_scale_factor: derive the coordinates from the rounded new lengths instead of ``scale_factor``.
-        antialias: when shrinking with "bilinear" or "bicubic", average over all elements that a new one covers, with a
-            wider triangle or cubic, so that no detail is skipped.
+        antialias: when downsampling with "bilinear" or "bicubic", widen the kernel so that each new element averages
+            all old elements that it covers.
 
-    Raises ValueError unless exactly one of ``size`` and ``scale_factor`` is given, or for ``antialias`` in other modes;
-    NotImplementedError if the mode does not suit the axes; TypeError or RuntimeError for a non-positive size."""
+    Raises ValueError unless exactly one of ``size`` and ``scale_factor`` is set, or for ``antialias`` in other modes;
+    NotImplementedError if the mode does not suit the axes; and TypeError or RuntimeError for an invalid size."""
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:
         raise ValueError(f"align_corners option can only be set with the interpolating modes: {' | '.join(_SMOOTH)}")
@@ -186,7 +186,7 @@ def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tupl
 
 
 def _taps(mode: str, length: int, new: int, factor: float | None, align_corners: bool) -> Taps:
-    """The old elements along an axis, and their weights, whose sum is each new element."""
+    """The old elements along an axis and their weights. Each new element is a weighted sum of old ones."""
     place = np.arange(new)
     if mode in ("nearest", "nearest-exact"):
         step = np.float32(length / new if factor is None else 1.0 / factor)
@@ -195,7 +195,7 @@ def _taps(mode: str, length: int, new: int, factor: float | None, align_corners:
     if mode.startswith("antialiased"):
         scale = (length - 1) / (new - 1 or 1) if align_corners else length / new if factor is None else 1.0 / factor
         scale, cubic = scale * (new > 1 or not align_corners), mode.endswith("cubic")
-        wide = max(scale, 1.0)  # a smaller result averages under a wider triangle or cubic
+        wide = max(scale, 1.0)  # downsampling averages with a wider triangle or cubic
         reach, centre = (2 if cubic else 1) * wide, (place + 0.5) * scale
         first = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
         last = np.minimum((centre + reach + 0.5).astype(np.int64), length) - 1

@@ -23,7 +23,7 @@ Step = Each | None
 
 
 class MaxPool(Protocol):
-    """The type of ``max_pool2d``, which returns a tensor, or a pair with ``return_indices``."""
+    """The type of ``max_pool2d``, which returns a tensor, or a pair if ``return_indices``."""
 
     @overload
     def __call__(
@@ -65,9 +65,9 @@ def _max_pool(
 
     Args:
         kernel_size, stride, padding, dilation: a number, or one per axis.
-        stride: the step between windows; None or () means ``kernel_size``. padding: -inf on both sides, at most half a
-            kernel wide. dilation: the step between the elements of a window.
-        ceil_mode: whether the last window may reach beyond the end.
+        stride: the step between windows; None or () means ``kernel_size``. padding: how many -inf to add on both sides,
+            at most half a kernel. dilation: the step between the elements of a window.
+        ceil_mode: whether the last window may extend beyond the end.
         return_indices: return (values, indices), where each index is a position within the flattened channel."""
     lengths = input.array.shape[2:]
     window = _window(axes, input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -104,7 +104,7 @@ def _avg_pool(
     """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places).
 
     Args: see ``max_pool2d``, but padding adds zeros. ``count_include_pad``: whether the mean counts the padding.
-    ``divisor_override``: divide each sum by this instead of the number of elements."""
+    ``divisor_override``: the number by which to divide each sum, instead of the number of elements."""
     if divisor_override == 0:
         raise RuntimeError(f"{axes.name}: divisor must be not zero")
     is_float = kind_of(input.array) in "fc"
@@ -133,7 +133,7 @@ avg_pool1d, avg_pool2d, avg_pool3d = over(1, _avg_pool), over(2, _avg_pool), ove
 def _window(
     axes: Axes, input: Tensor, kernel_size: Each, stride: Step, padding: Each, dilation: Each, ceil_mode: bool
 ) -> Window:
-    """The window of a pooling function. Any last place beyond the end becomes padding after the axis."""
+    """The window of a pooling function. If the last window extends beyond the end, that part becomes padding."""
     channels, lengths = input.array.shape[1], input.array.shape[2:]
     if channels == 0:
         expected = f"expected {axes.n + 1}D or {axes.n + 2}D (batch mode) input, where only the batch may be empty"

@@ -39,7 +39,7 @@ def _of_difference(name: str, loss: Callable[[Tensor], Tensor], doc: str) -> Cal
         reduction: str = "mean",
         weight: Tensor | None = None,
     ) -> Tensor:
-        """{}. With weights, the mean divides by their sum."""
+        """{}. With ``weight``, the mean is the weighted mean."""
         losses, reduction = loss(_difference(name, input, target)), reduction_of(size_average, reduce, reduction)
         if weight is None or reduction != "mean":
             return reduced(losses, reduction, weight=weight)
@@ -99,8 +99,8 @@ def binary_cross_entropy(
     reduction: str = "mean",
 ) -> Tensor:
     """-(t ln x + (1 - t) ln(1 - x)), for an input of probabilities, with each logarithm clamped to at least -100.
-    Raises ValueError if input and target differ in shape; RuntimeError if they differ in dtype, or the input is outside
-    [0, 1] or NaN (checked on the CPU)."""
+    Raises ValueError if input and target differ in shape, and RuntimeError if they differ in dtype, or if the input is
+    outside [0, 1] or NaN (checked on the CPU)."""
     _check_same_shape("binary_cross_entropy", input, target)
     same_dtype("binary_cross_entropy", input, target=target)
     array = input.array
@@ -121,7 +121,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """``binary_cross_entropy(sigmoid(input), target)`` in a numerically stable form. ``pos_weight``: a factor for the
-    loss of positive targets. Raises ValueError if shapes differ; RuntimeError if the target is not floating-point."""
+    loss of positive targets. Raises ValueError if shapes differ, and RuntimeError for a non-floating-point target."""
     _check_same_shape("binary_cross_entropy_with_logits", input, target)
     if not target.is_floating_point():
         problem = f"result type {input.dtype} can't be cast to the target's dtype {target.dtype}: use target.float()"
@@ -167,8 +167,8 @@ def poisson_nll_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of Poisson counts: λ - t ln λ, where the input is ln λ, or λ without ``log_input``.
-    In that case, ``eps`` keeps the logarithm finite. ``full``: add Stirling's approximation of ln t! where t > 1."""
+    """The negative log-likelihood of Poisson counts: λ - t ln λ, where the input is ln λ, or λ if not ``log_input``. In
+    the latter case, ``eps`` keeps ln λ finite. ``full``: add Stirling's approximation of ln t! where t > 1."""
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         rest = target * target.log() - target + 0.5 * (2 * math.pi * target).log()

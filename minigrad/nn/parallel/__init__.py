@@ -1,6 +1,6 @@
-"""Data parallelism across processes, and PyTorch's names for multiple devices in one process (here only one).
+"""Data parallelism across processes, and PyTorch's names for several devices in one process (minigrad uses only one).
 
-Gradients are reduced in ``buckets.py``. The classes are in ``compat``.
+``buckets.py`` reduces gradients. The classes are in ``compat``.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Gradients packed into flat arrays (buckets), each reduced while the backward pass computes the next ones.
+"""Gradients packed into flat arrays (buckets). Each is reduced while the backward pass computes the next gradients.
 
 Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training": many small reductions add
 latency, while a single large one could only begin after the last gradient. Buckets are in reverse parameter order,
@@ -22,8 +22,8 @@ MiB = 2**20
 
 
 class GradBucket:
-    """The gradients of the parameters ``numbers``, of one dtype on one device. ``flat`` contains them all; ``views``
-    are in the parameter shapes. Communication hooks receive a bucket."""
+    """The gradients of the parameters with indices ``numbers``, which share a dtype and a device. ``flat`` contains all
+    of them; ``views`` have the parameters' shapes. Communication hooks receive a bucket."""
 
     def __init__(self, place: int, count: int, numbers: list[int], parameters: Sequence[Tensor]) -> None:
         self._place, self._count, self.numbers = place, count, numbers
@@ -38,7 +38,7 @@ class GradBucket:
         self.work: Work | None = None
 
     def index(self) -> int:
-        """The number of this bucket. Bucket 0 is reduced first."""
+        """The index of this bucket. Bucket 0 is reduced first."""
         return self._place
 
     def is_last(self) -> bool:
@@ -50,21 +50,21 @@ class GradBucket:
         return self.flat
 
     def set_buffer(self, buffer: Tensor) -> None:
-        """Replace the values."""
+        """Replace the gradients with those in ``buffer``."""
         self.flat.array[...] = buffer.array.reshape(-1)
 
     def gradients(self) -> list[Tensor]:
-        """The gradients in the parameter shapes, as views of the buffer."""
+        """The gradients in the parameters' shapes, as views of the buffer."""
         return [wrap(view) for view in self.views]
 
     def parameters(self) -> list[Tensor]:
-        """The parameters of these gradients."""
+        """The parameters whose gradients are in this bucket."""
         return self._parameters
 
 
 class Buckets:
-    """The buckets of all parameters, in model order, to be reduced by a group of ranks. ``first_bytes``: the size of
-    the first bucket, small so that its reduction begins early. ``most_bytes``: the size of the others."""
+    """The buckets of all ``parameters`` (in model order), which a group of ranks reduces. ``first_bytes``: the size of
+    the first bucket, which is small so that its reduction begins early. ``most_bytes``: the size of the others."""
 
     def __init__(
         self, parameters: Sequence[Tensor], group: ProcessGroup, first_bytes: float = MiB, most_bytes: float = 25 * MiB
@@ -78,7 +78,7 @@ class Buckets:
 
     def _make(self) -> None:
         first_bytes, most_bytes = self._sizes
-        shares: list[list[int]] = []  # the parameter numbers in each bucket, in reduction order
+        shares: list[list[int]] = []  # the parameter indices in each bucket, in reduction order
         open_ones: dict[Any, list[int]] = {}
         limits: dict[Any, float] = {}
         for number in reversed(range(len(self.parameters))):

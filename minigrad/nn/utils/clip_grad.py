@@ -38,7 +38,7 @@ def _gradients(parameters: Tensors) -> list[Tensor]:
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Flag = None
 ) -> Tensor:
-    """The joint norm of all tensors. With ``error_if_nonfinite``, raises RuntimeError if the norm is not finite."""
+    """The total norm of all tensors. With ``error_if_nonfinite``, raises RuntimeError if the norm is not finite."""
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not listed:
         return zeros(())
@@ -81,7 +81,7 @@ def scale_(tensors: list[Tensor], factor: float | Array) -> None:
     for t in tensors:
         note_change(t._changes, "mul_", "scale_()")
         if not kernel:
-            array = t.array  # for small tensors, much faster than using the tensor
+            array = t.array  # much faster than using the tensor if it is small
             array *= factor
 
 
@@ -96,12 +96,12 @@ def _together(tensors: list[Tensor]) -> tuple[Any, Any]:
 def clip_grad_norm_(
     parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Flag = None
 ) -> Tensor:
-    """Scale all gradients in place so that their joint norm is at most ``max_norm`` (Pascanu et al. 2013).
+    """Scale all gradients in place so that their total norm is at most ``max_norm`` (Pascanu et al. 2013).
 
     Args:
         parameters: tensors with gradients. norm_type: the order; inf for the largest absolute value. foreach: ignored.
 
-    Returns the norm before clipping, a 0-D tensor. With ``error_if_nonfinite``, raises RuntimeError if not finite.
+    Returns the norm before clipping, a 0-D tensor. Raises RuntimeError if ``error_if_nonfinite`` and it is not finite.
 
     >>> w = mg.ones(4, requires_grad=True)
     >>> (10 * w).sum().backward()

@@ -1,4 +1,4 @@
-"""For type checkers: ``compat`` supplies this module."""
+"""A stub for type checkers; ``compat`` provides this module."""
 
 from minigrad.compat.nn.utils.parametrize import (
     ParametrizationList as ParametrizationList,

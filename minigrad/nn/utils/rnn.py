@@ -37,7 +37,7 @@ class PackedSequence(PackedSequence_):
     """Sequences without padding, in step order, as returned by ``pack_padded_sequence`` and ``pack_sequence``.
 
     Attributes:
-        data: (N, ...), where N is the sum of all lengths. batch_sizes: the sequences per step, int64 (T), on the CPU.
+        data: (N, ...), where N is the sum of all lengths. batch_sizes: sequences at each step, int64 (T) on the CPU.
         sorted_indices, unsorted_indices: the batch order by length, and its inverse; None if already sorted.
     """
 
@@ -75,7 +75,7 @@ class PackedSequence(PackedSequence_):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Convert or move the data like ``Tensor.to``; ``batch_sizes`` stays on the CPU."""
+        """Convert or move the data as ``Tensor.to`` does. ``batch_sizes`` stays on the CPU."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -97,7 +97,7 @@ class PackedSequence(PackedSequence_):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The inverse of a permutation, (B) integers; None for None."""
+    """The inverse of a permutation of B integers, or None if the permutation is None."""
     return None if permutation is None else permutation.argsort()
 
 
@@ -106,7 +106,7 @@ def pack_padded_sequence(
 ) -> PackedSequence:
     """Remove the padding: input (T, B, ...), or (B, T, ...) -> data (sum of lengths, ...). ``lengths``: B integers, a
     list or a tensor on the CPU. ``enforce_sorted``: require the sequences to be sorted, longest first; if False, sort
-    them. Raises RuntimeError if lengths are not sorted or positive, exceed T, or are not B in number."""
+    them. Raises RuntimeError if there are not B lengths, or if they are unsorted, not positive or exceed T."""
     if input.ndim < 2:
         raise IndexError(f"pack_padded_sequence: expected (T, B, ...) or (B, T, ...), but got {tuple(input.shape)}")
     time, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
@@ -125,7 +125,7 @@ def pack_padded_sequence(
     order = None if enforce_sorted else np.argsort(-checked, kind="stable").astype(np.int64)
     if order is None and (checked[1:] > checked[:-1]).any():
         problem = f"the lengths must be sorted in decreasing order, not {checked.tolist()}"
-        raise RuntimeError(f"pack_padded_sequence: {problem}: pass enforce_sorted=False to have the sequences sorted")
+        raise RuntimeError(f"pack_padded_sequence: {problem}: pass enforce_sorted=False to sort the sequences")
     # The number of sequences at each step, (T)
     sizes = (np.arange(int(checked.max()))[:, None] < checked).sum(axis=1, dtype=np.int64)
     index = _packed_rows(sizes, order, time, batch, batch_first)
@@ -153,7 +153,7 @@ def _padded(data: Tensor, index: Any, time: int, batch: int, batch_first: bool, 
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The inverse of ``pack_padded_sequence``, which restores the batch order. ``total_length``: pad to this length
+    """The inverse of ``pack_padded_sequence``; it restores the batch order. ``total_length``: pad to this length
     instead of the longest length. Returns (T, B, ...), or (B, T, ...), and the lengths, int64 (B) on the CPU. Raises
     ValueError if ``total_length`` is shorter than the longest sequence."""
     sizes = sequence.batch_sizes.numpy()
@@ -171,8 +171,8 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Pad tensors (L, ...) of different L to one tensor (T, B, ...), or (B, T, ...), where T is the largest L. Raises
-    RuntimeError if the side is unknown, there are no sequences, or axes after the first differ.
+    """Pad tensors (L, ...) of different L into one tensor (T, B, ...), or (B, T, ...), where T is the largest L. Raises
+    RuntimeError if the side is unknown, if there are no sequences, or if axes after the first differ.
 
     >>> nn.utils.rnn.pad_sequence([mg.tensor([1, 2, 3]), mg.tensor([4])], batch_first=True)
     tensor([[1, 2, 3],

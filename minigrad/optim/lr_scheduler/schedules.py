@@ -31,11 +31,11 @@ class LRScheduler:
 
     Args:
         optimizer: the optimiser whose groups' "lr" changes.
-        last_epoch: e at the last call, or -1 to start. Otherwise, the groups must have an "initial_lr".
-        verbose: ignored, but older programs pass it.
+        last_epoch: -1 to start, or e at the last call to resume, in which case all groups must have an "initial_lr".
+        verbose: ignored; accepted because older programs pass it.
 
-    Attributes: ``base_lrs``, lr₀ of each group, and ``last_epoch``, e. Raises TypeError if not given an Optimizer;
-    KeyError if a group lacks "initial_lr"."""
+    Attributes: ``base_lrs``, lr₀ of each group, and ``last_epoch``, e. Raises TypeError if ``optimizer`` is not an
+    Optimizer, and KeyError if a group lacks "initial_lr"."""
 
     _functions: ClassVar[tuple[str, ...]] = ()  # attributes that are functions, lists of functions, or None
 
@@ -115,7 +115,7 @@ border_methods(LRScheduler, "__init__", "step", "load_state_dict")
 
 
 class GroupScheduler(LRScheduler):
-    """A schedule with a formula. Subclasses define ``_rate(i, lr)``, ``_closed_form(i, base)`` or both."""
+    """A schedule defined by a formula. Subclasses define ``_rate(i, lr)``, ``_closed_form(i, base)`` or both."""
 
     def _rate(self, i: int, lr: float) -> float:
         """The rate of group ``i`` at e = ``last_epoch``; ``lr`` is the rate at e - 1."""
@@ -167,7 +167,7 @@ class FactorScheduler(GroupScheduler):
 
 
 def snapshot(value: Any) -> Any:
-    """A copy that is unaffected by later changes to the group, as a rate may be a tensor."""
+    """A copy that later changes to the group do not affect, since a rate may be a tensor."""
     return value.detach().clone() if isinstance(value, Tensor) else value
 
 
@@ -189,7 +189,7 @@ def for_each_group(name: str, optimizer: Optimizer, value: Any, refusal: str = _
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """Raise TypeError for anything except an Optimizer."""
+    """Raise TypeError unless ``optimizer`` is an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
@@ -328,8 +328,8 @@ class CosineAnnealingLR(FactorScheduler):
 
 
 class CosineAnnealingWarmRestarts(GroupScheduler):
-    """Half a cosine from lr₀ down to eta_min in T_0 epochs, then again from lr₀, each cycle T_mult times as long as the
-    last. ``step(epoch)`` accepts fractions, such as ``epoch + i / batches``. T_0 and T_mult are positive ints."""
+    """Half a cosine from lr₀ down to eta_min in T_0 epochs, then again from lr₀; each cycle is T_mult times as long as
+    the last. ``step(epoch)`` accepts fractions, such as ``epoch + i / batches``. T_0 and T_mult are positive ints."""
 
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
@@ -347,7 +347,7 @@ class CosineAnnealingWarmRestarts(GroupScheduler):
         return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
 
     def step(self, epoch: Any = None) -> None:
-        """Advance to the next epoch, or to ``epoch``; its position in the cycle determines the rate."""
+        """Advance to the next epoch, or to ``epoch``. The epoch's position in its cycle determines the rate."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -411,7 +411,7 @@ class _ByFunction(GroupScheduler):
 
 
 class LambdaLR(_ByFunction):
-    """lr₀ · f(e), where f is ``lr_lambda`` (a function, or a list of one per group).
+    """lr₀ · f(e), where f is ``lr_lambda`` (a function, or a list with one per group).
 
     >>> sgd = mg.optim.SGD([mg.ones(1, requires_grad=True)], lr=1.0)
     >>> schedule = mg.optim.lr_scheduler.LambdaLR(sgd, lambda epoch: 0.5**epoch)
@@ -425,22 +425,22 @@ class LambdaLR(_ByFunction):
 
 
 class MultiplicativeLR(_ByFunction):
-    """The current rate times f(e), where f is ``lr_lambda`` (a function, or a list of one per group)."""
+    """The current rate times f(e), where f is ``lr_lambda`` (a function, or a list with one per group)."""
 
     def _rate(self, i: int, lr: float) -> float:
         return lr if self._is_initial else lr * self.lr_lambdas[i](self.last_epoch)
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiplies the rate by ``factor``, below 1, when a metric has not improved for more than ``patience`` calls.
+    """Multiplies the rate by ``factor`` (below 1) when a metric has not improved for more than ``patience`` calls.
 
     Args:
         mode: "min" if lower is better, "max" if higher is better.
-        threshold, threshold_mode: the least improvement, as a fraction of the best ("rel") or absolute ("abs").
+        threshold, threshold_mode: the least improvement that counts, relative to the best ("rel") or absolute ("abs").
         cooldown: how many calls to ignore after a change. min_lr: a lower bound for all groups, or one per group.
-        eps: the smallest change.
+        eps: skip changes that are not larger than this.
 
-    Raises TypeError without an Optimizer, and ValueError for a factor ≥ 1, a wrong mode or number of bounds."""
+    Raises TypeError for a non-Optimizer, and ValueError for a factor ≥ 1, a wrong mode or wrong number of bounds."""
 
     def __init__(
         self,
@@ -506,7 +506,7 @@ class ReduceLROnPlateau(LRScheduler):
 
 
 class _Combined(LRScheduler):
-    """The base of schedules that run others, without a metric, on one optimiser. The state dict includes theirs."""
+    """Base class of schedules that run others, without a metric, on one optimiser. The state dict includes theirs."""
 
     _schedulers: list[Any]
 
@@ -537,7 +537,7 @@ class _Combined(LRScheduler):
 
 class SequentialLR(_Combined):
     """Runs schedules of ``optimizer`` one after another. At e = milestones[i], schedule i + 1 begins with its own e =
-    0. There is one milestone fewer than there are schedules."""
+    0. There must be one fewer milestone than schedules."""
 
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1

@@ -1,4 +1,4 @@
-"""DataLoader: dataset batches fetched by this process or by workers."""
+"""DataLoader: fetches batches of a dataset in this process or in worker processes."""
 
 from __future__ import annotations
 
@@ -47,36 +47,36 @@ class Examples(Protocol[T_co]):
 
 
 class _DatasetKind:
-    """How to get examples, by index or by iteration, with PyTorch's numbers."""
+    """Whether examples are fetched by index or by iteration, with PyTorch's values."""
 
     Map, Iterable = 0, 1
 
 
 class DataLoader(Generic[T_co, Batch_co]):
-    """Batches of a dataset. Each ``for`` begins a new pass. The same seed yields the same batches as in PyTorch.
+    """Batches of a dataset. Each ``for`` loop is a new pass. The same seed yields the same batches as in PyTorch.
 
     Args:
         dataset: a Dataset, anything with ``__getitem__`` and ``__len__``, or an IterableDataset.
-        batch_size: examples in a batch; None yields single examples. shuffle: use a new random order in each pass.
-        sampler: yields example indices instead.
-        batch_sampler: yields lists of indices; not with batch_size, shuffle, sampler or drop_last.
-        num_workers: the number of worker processes; 0 means this process fetches.
+        batch_size: examples per batch; None yields single examples. shuffle: use a new random order in each pass.
+        sampler: yields the example indices, in place of ``shuffle``.
+        batch_sampler: yields lists of indices. It excludes batch_size, shuffle, sampler and drop_last.
+        num_workers: the number of worker processes. If 0, this process fetches the batches.
         collate_fn: makes a batch from a list of examples. The default is ``default_collate``, or ``default_convert``
             for single examples.
         pin_memory, pin_memory_device: ignored, as minigrad does not use pinned memory.
         drop_last: omit a shorter last batch. timeout: seconds to wait for a worker's batch; 0 means no limit.
-        worker_init_fn: called with the worker's number when it starts.
+        worker_init_fn: called in each worker with its number when it starts.
         multiprocessing_context: "fork", "spawn", "forkserver" or a context. The default is set by
             ``multiprocessing.set_start_method``, else fork on Linux.
-        generator: the source of the order and the worker seeds; None means the default generator.
+        generator: draws the order and the worker seeds; None means the default generator.
         prefetch_factor: how many batches each worker fetches ahead, 2 if None.
-        persistent_workers: keep workers for the next pass. in_order: keep sampler order, not arrival order.
+        persistent_workers: keep workers for the next pass. in_order: yield in sampler order, not in arrival order.
 
     For type checkers, it is a ``DataLoader[Example, Batch]``, where ``collate_fn`` returns a Batch.
     ``DataLoader[Example]`` leaves the batch type open.
 
-    Raises ValueError for mutually exclusive arguments. While iterating, raises RuntimeError if a worker died or
-    exceeded ``timeout``, and re-raises dataset errors from workers, with the traceback in the message.
+    Raises ValueError for mutually exclusive arguments. While iterating, raises RuntimeError if a worker dies or
+    exceeds ``timeout``, and re-raises dataset errors from workers, with the traceback in the message.
 
     >>> data = mg.utils.data.TensorDataset(mg.arange(5))
     >>> [batch.tolist() for (batch,) in mg.utils.data.DataLoader(data, batch_size=2)]
@@ -190,7 +190,7 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
 def _fetcher(
     iterable: bool, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool, dataset: Any
 ) -> Callable[[Any], Any]:
-    """A function from an index to an example or, if ``batched``, from a list of indices to a batch. For an iterable, it
+    """A function that maps an index to an example or, if ``batched``, a list of indices to a batch. For an iterable, it
     returns the next examples, as many as there are indices, and raises StopIteration at the end."""
     if not iterable:
         return lambda index: collate_fn(examples_of(dataset, index) if batched else dataset[index])
@@ -209,7 +209,7 @@ def _fetcher(
 
 
 class _BaseDataLoaderIter:
-    """One pass over the batches. It draws the worker seed at the start, and the order's seed at the first index."""
+    """One pass over the batches. It draws the worker seed first, and the seed of the order with the first index."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader, self._index_sampler = loader, loader._index_sampler
@@ -314,7 +314,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _receive(self) -> tuple[Worker, Any]:
         """The next answer of this pass, from the next worker in turn, or from any worker that is ready."""
         due = [self._turns[0]] if self._loader.in_order else list(dict.fromkeys(self._turns))
-        handles: dict[Any, Worker] = {worker.connection: worker for worker in due}  # first: answers precede deaths
+        handles: dict[Any, Worker] = {worker.connection: worker for worker in due}  # first, as answers precede deaths
         handles |= {worker.process.sentinel: worker for worker in self._workers}
         deadline = time.monotonic() + self._loader.timeout if self._loader.timeout else None
         while True:

@@ -23,7 +23,7 @@ T_co = TypeVar("T_co", covariant=True)
 class Dataset(Generic[T_co]):
     """Examples by index. Subclasses define ``__getitem__`` and, for samplers, ``__len__``.
 
-    A dataset that can fetch several examples at once more quickly may define ``__getitems__(list of indices)``.
+    A dataset that is faster at fetching several examples at once may define ``__getitems__(list of indices)``.
 
     >>> class Squares(mg.utils.data.Dataset):
     ...     def __len__(self):
@@ -43,7 +43,7 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """Examples from ``__iter__``. Each worker has a copy, which can yield only its part using ``get_worker_info()``."""
+    """Examples from ``__iter__``. Each worker's copy can use ``get_worker_info()`` to yield only its part."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[T_co]: ...
@@ -62,7 +62,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     def __init__(self, *tensors: Tensor) -> None:
         if any(len(tensor) != len(tensors[0]) for tensor in tensors):
             lengths = ", ".join(str(len(tensor)) for tensor in tensors)
-            raise AssertionError(f"Size mismatch between tensors: the number of rows must be equal, not {lengths}")
+            raise AssertionError(f"Size mismatch between tensors: all must have the same number of rows, not {lengths}")
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
@@ -165,7 +165,7 @@ class Subset(Dataset[T_co]):
 
 
 def examples_of(dataset: Any, indices: Sequence[Any]) -> Any:
-    """Several examples, fetched all at once if the dataset supports it, else one by one."""
+    """Fetch several examples, all at once if the dataset supports it, else one by one."""
     at_once = getattr(dataset, "__getitems__", None)
     return at_once(indices) if at_once else [dataset[i] for i in indices]
 

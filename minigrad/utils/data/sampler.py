@@ -1,6 +1,6 @@
 """Samplers, which determine the order of examples. The same seed yields the same order as in PyTorch.
 
-As in PyTorch, each sampler draws random numbers at the first index, not when iteration begins.
+As in PyTorch, each sampler draws random numbers when the first index is requested, not when an iterator is created.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Sampler(Generic[T_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """The indices 0, 1, 2, ... to the end of a dataset."""
+    """The indices of a dataset in order: 0, 1, 2, ..."""
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -47,9 +47,9 @@ class SequentialSampler(Sampler[int]):
 
 class RandomSampler(Sampler[int]):
     """The indices of a dataset in random order. With ``replacement``, each is drawn from all, so indices may repeat. A
-    pass has ``num_samples`` indices, by default as many as the dataset. Without replacement, a longer pass goes through
-    several orders. ``generator``: None creates one for each pass, seeded from the default generator. Raises TypeError
-    if ``replacement`` is not a bool; ValueError if ``num_samples`` is not a positive int."""
+    pass has ``num_samples`` indices, by default one per example. Without replacement, a longer pass consists of several
+    permutations. If ``generator`` is None, each pass creates one, seeded from the default generator. Raises TypeError
+    if ``replacement`` is not a bool, and ValueError if ``num_samples`` is not a positive int."""
 
     def __init__(
         self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Source = None
@@ -81,7 +81,7 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The ``indices`` in random order, each once."""
+    """The ``indices`` in random order, without replacement."""
 
     def __init__(self, indices: Sequence[int], generator: Source = None) -> None:
         self.indices, self.generator = indices, generator
@@ -95,8 +95,8 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """``num_samples`` indices per pass, drawn in proportion to weights, one for each example, which need not add up to
-    1. Without ``replacement``, indices do not repeat, and there must be at least as many weights as samples.
+    """``num_samples`` indices per pass, drawn in proportion to the examples' weights, which need not add up to 1.
+    Without ``replacement``, indices do not repeat, and there must be at least as many weights as samples.
     ``generator``: None means the default generator."""
 
     def __init__(
@@ -141,10 +141,10 @@ class DistributedSampler(Sampler[int]):
     is called before each epoch, every epoch has the same order.
 
     Args:
-        num_replicas: the number of processes; None means as in ``init_process_group``, or 1 without it.
-        rank: the rank of this process; None means its actual rank, or else 0. Raises ValueError if out of range.
+        num_replicas: the number of processes; by default, as in ``init_process_group``, or 1 without it.
+        rank: the rank of this process; by default, as in the process group, or 0. Raises ValueError if out of range.
         shuffle: use a random order that depends on the epoch and ``seed``, not on the process; else 0, 1, 2, ...
-        drop_last: omit indices so that all processes have the same number; else, the first ones repeat."""
+        drop_last: omit indices so that all processes have the same number; otherwise, repeat the first ones."""
 
     def __init__(
         self,

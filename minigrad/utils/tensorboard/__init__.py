@@ -1,4 +1,4 @@
-"""Writing TensorBoard files. Importing SummaryWriter raises ImportError if TensorBoard is missing."""
+"""Writes TensorBoard files. Importing SummaryWriter raises ImportError if TensorBoard is missing."""
 
 from __future__ import annotations
 

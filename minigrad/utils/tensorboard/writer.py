@@ -26,20 +26,20 @@ _INSTEAD = {
     "draw it with matplotlib, and use add_figure": "add_embedding add_image_with_boxes add_mesh add_pr_curve",
     "save it with minigrad.save, or show its numbers with add_histogram": "add_tensor",
     "write frames with add_image, one per step": "add_video",
-    "write a file with Python's module wave": "add_audio",
-    "begin the tags of related charts with the same word, or use add_scalars": "add_custom_scalars",
+    "write a file with Python's wave module": "add_audio",
+    "begin the tags of related charts with the same prefix, or use add_scalars": "add_custom_scalars",
 }
 
 
 class SummaryWriter:
     """Writes files for ``tensorboard --logdir runs``.
 
-    Every method accepts ``global_step``, the horizontal position, and ``walltime``, seconds since 1970 (default: now).
+    Every method accepts ``global_step``, the x-axis position, and ``walltime``, seconds since 1970 (default: now).
 
     Args:
         log_dir: the run folder, by default runs/<time>_<host><comment>. comment: appended to this default name.
         purge_step: make TensorBoard discard events from an earlier, interrupted run from this step on.
-        max_queue, flush_secs: the maximum number of pending events and of seconds between writes.
+        max_queue, flush_secs: the maximum number of pending events, and of seconds between writes.
         filename_suffix: appended to file names.
 
     Raises ImportError if the ``tensorboard`` package is not installed."""
@@ -101,7 +101,7 @@ class SummaryWriter:
     def add_scalars(
         self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: Any = None, walltime: Time = None
     ) -> None:
-        """Write numbers by name to one chart. Each name gets a folder inside the run folder."""
+        """Write several named numbers to one chart. Each name gets a folder inside the run folder."""
         for name, value in tag_scalar_dict.items():
             entry = {"tag": main_tag, "simple_value": _number(main_tag, value)}
             folder = f"{self.log_dir}/{main_tag.replace('/', '_')}_{name}"
@@ -116,8 +116,8 @@ class SummaryWriter:
         walltime: Time = None,
         max_bins: int | None = None,
     ) -> None:
-        """Write a histogram of a tensor. Raises ValueError if it is empty. ``bins``: as in ``numpy.histogram``, or
-        "tensorflow", with each edge 10 % larger than the last. Adjacent bins are merged down to ``max_bins``."""
+        """Write a histogram of a tensor. Raises ValueError if it is empty. ``bins`` is as in ``numpy.histogram``,
+        or "tensorflow": each edge is 10% larger than the last. Bins are merged if there are more than ``max_bins``."""
         values = host(values).reshape(-1).astype(np.float64)
         if not values.size:
             raise ValueError("The input has no element.")
@@ -148,7 +148,7 @@ class SummaryWriter:
     def add_images(
         self, tag: str, img_tensor: Any, global_step: Any = None, walltime: Time = None, dataformats: str = "NCHW"
     ) -> None:
-        """Write images of one size along axis N, shown eight per row."""
+        """Write equally sized images along axis N, shown eight per row."""
         images, axes = np.moveaxis(host(img_tensor), dataformats.upper().index("N"), 0), dataformats.upper()
         self._add_pixels(tag, [_as_hwc(each, axes.replace("N", "")) for each in images], global_step, walltime)
 
@@ -169,7 +169,7 @@ class SummaryWriter:
         self._add_pixels(tag, images, global_step, walltime)
 
     def _add_pixels(self, tag: str, images: list[Ndarray], step: Any, walltime: Time) -> None:
-        """Write images of one size, eight per row, as a PNG. This uses Pillow, which TensorBoard requires anyway."""
+        """Write equally sized images, eight per row, as a PNG. This uses Pillow, which TensorBoard requires anyway."""
         from PIL import Image
 
         columns = min(len(images), 8)

@@ -1,4 +1,4 @@
-"""The attention of all layers and heads, as a single offline page and as pictures."""
+"""The attention of all layers and heads, as a single offline page and as images."""
 
 from .attention_data import Attention, Candidate, Kind, Layer
 from .attention_view import AttentionView, attention

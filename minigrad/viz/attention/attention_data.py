@@ -1,5 +1,5 @@
-"""A model's attention for some tokens, and the text of each token, as plain data from which all pictures are drawn.
-Shapes: H heads, T queries (tokens that attend), S keys (tokens attended to), head width Dh."""
+"""A model's attention for some tokens, and the text of each token, as plain data from which all images are drawn.
+Shapes: H heads, T queries (tokens that attend), S keys (tokens attended to), head dimension Dh."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SLACK = 1e-2  # maximum deviation of a row sum from 1, as half precision rounds 
 
 @dataclass(frozen=True)
 class Layer:
-    """One application of attention: softmax(scale · query keyᵀ + bias), with zeros where a mask blocks."""
+    """One application of attention: softmax(scale · query keyᵀ + bias), with zeros at masked positions."""
 
     weights: Array  # (H, T, S) float32, rows of probabilities; zeros for a query without allowed keys
-    path: str = ""  # of its module, "" if unknown
+    path: str = ""  # the path of its module, "" if unknown
     blocked: Array | None = None  # (1 or H, T, S), True where a mask forbids attention; None without a mask
     query: Array | None = None  # (H, T, Dh), None if unknown
     key: Array | None = None  # (H, S, Dh), None if unknown
@@ -40,13 +40,13 @@ class Attention:
 
     kind: Kind
     layers: tuple[Layer, ...]
-    queries: tuple[str, ...]  # text of the T tokens that attend
-    keys: tuple[str, ...]  # text of the S tokens attended to
-    note: str = ""  # distinguishes it from other attention of this kind
+    queries: tuple[str, ...]  # the text of the T tokens that attend
+    keys: tuple[str, ...]  # the text of the S tokens attended to
+    note: str = ""  # distinguishes it from other attention of the same kind
     written: tuple[str, ...] = ()  # the T tokens that a decoder writes, one position later than it reads; () if unknown
 
     def __post_init__(self) -> None:
-        """Raises ValueError if the tokens do not match the weights, or the weights are not rows of probabilities."""
+        """Raises ValueError if the tokens do not match the weights, or if the rows of weights are not probabilities."""
         for number, layer in enumerate(self.layers):
             name, (_, queries, keys) = f"{self.title}, layer {number}", layer.weights.shape
             if not layer.weights.size:
@@ -55,9 +55,9 @@ class Attention:
             for side, count, tokens in sides:
                 if count != len(tokens):
                     raise ValueError(
-                        f"{name} has {count} {side}, but there are {len(tokens)} tokens for them: weights are "
+                        f"{name} has {count} {side}, but there are {len(tokens)} tokens for them: weights have shape "
                         f"(layers, heads, queries, keys), and each query and key needs a token (including "
-                        f"the end of the sentence and padding)"
+                        f"end-of-sentence and padding tokens)"
                     )
             weights, sums = layer.weights, layer.weights.sum(-1, dtype=np.float64)  # (H, T)
             wrong = ~np.isfinite(weights).all(-1) | (weights < -SLACK).any(-1)
@@ -75,7 +75,7 @@ class Attention:
             raise ValueError(
                 f"{self.title}: these are not attention weights. In layer {number}, head {head}, the row of "
                 f"query {row} ({self.queries[row][:40]!r}) {reason}. Apply softmax over the last axis to "
-                f"turn scores into weights, and record in evaluation mode, as dropout changes the sum"
+                f"turn scores into weights, and record in evaluation mode because dropout changes the sums"
             )
 
     @property
@@ -84,12 +84,12 @@ class Attention:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The names of the queries: the tokens written at their positions, or else the tokens read."""
+        """The labels of the queries: the tokens written at their positions, or else the tokens read there."""
         return self.written or self.queries
 
     @property
     def meaning(self) -> tuple[str, str]:
-        """The meanings of rows and columns. A decoder's attention belongs to the choice of the next token."""
+        """Descriptions of rows and columns. A decoder's attention serves to predict the next token."""
         keys = f"a token {'of the source ' if self.kind == 'cross' else ''}that it looks at"
         if self.kind == "encoder":
             return "a token that looks", keys
@@ -98,12 +98,12 @@ class Attention:
         return "the token that the decoder has just read, to write the next one", keys
 
     def legend(self, row: str, column: str) -> str:
-        """A sentence with both meanings, for pictures that name rows and columns differently."""
+        """A description of both sides, for images that call rows and columns something else."""
         return f"{row}: {self.meaning[0]}; {column}: {self.meaning[1]}"
 
 
 class Candidate(NamedTuple):
-    """A hypothesis in a beam: its score (higher is better), and the attention while the model wrote it."""
+    """A hypothesis in a beam: its score (higher is better), and the attention with which the model generated it."""
 
     text: str
     score: float
@@ -111,7 +111,7 @@ class Candidate(NamedTuple):
 
 
 def inferred_mask(weights: Array) -> Array | None:
-    """Infer the mask, (1, T, S) or None, from weights (N, T, S). Isolated zeros do not count."""
+    """Infer the mask, (1, T, S) or None, from the zeros in weights (N, T, S). Isolated zeros are ignored."""
     nowhere = (weights == 0).all(0)  # (T, S)
     later = np.triu(np.ones_like(nowhere), 1)
     blocked = nowhere.all(0) | nowhere.all(1, keepdims=True)
@@ -124,7 +124,7 @@ def is_causal(blocked: Array | None) -> bool:
     """Whether a mask (1 or H, T, S) of at least two tokens hides all later tokens."""
     if blocked is None or not 2 <= blocked.shape[-2] <= blocked.shape[-1]:
         return False
-    queries, keys = blocked.shape[1:]  # the last keys belong to the queries
+    queries, keys = blocked.shape[1:]  # the last keys are the queries' own positions
     return bool(blocked[:, np.triu(np.ones((queries, keys), bool), 1 + keys - queries)].all())
 
 
@@ -135,7 +135,7 @@ Tokens = Side | tuple[Side, Side] | Mapping[str, Side]
 
 
 def tokenizer_reader(tokenizer: Any) -> Reader | None:
-    """A function from an id to its text: a tokenizer's ``token`` or ``decode`` (vocabulary for partial letters)."""
+    """A function from an id to its text: a tokenizer's ``token`` or ``decode`` (or its vocabulary, for bytes)."""
     if callable(token := getattr(tokenizer, "token", None)):
         return lambda i: str(token(i))
     decode = getattr(tokenizer, "decode", None)
@@ -146,7 +146,7 @@ def tokenizer_reader(tokenizer: Any) -> Reader | None:
         return lambda i: str(decode([i]))
 
     def read(i: int) -> str:
-        text = str(decode([i], skip_special_tokens=False))  # "\ufffd" stands for an incomplete character
+        text = str(decode([i], skip_special_tokens=False))  # "\ufffd" marks an incomplete character
         return str(entry(i)) if not text or "\ufffd" in text else text
 
     return read
@@ -160,7 +160,7 @@ class Sides(NamedTuple):
     written: Side = None
 
     def of(self, kind: Kind) -> tuple[Side, Side]:
-        """The side of the queries and the side of the keys."""
+        """The tokens of the queries and of the keys."""
         if kind == "cross":
             return self.target, self.source
         first, other = (self.source, self.target) if kind == "encoder" else (self.target, self.source)
@@ -168,14 +168,14 @@ class Sides(NamedTuple):
 
 
 def sides(tokens: Any) -> Sides:
-    """The tokens on both sides; see ``viz.attention``. Raises TypeError for anything else."""
+    """Convert the ``tokens`` argument of ``viz.attention``. Raises TypeError for an invalid argument."""
     if tokenizer_reader(tokens) is not None:
         return Sides(_side(tokens), _side(tokens))
     if isinstance(tokens, Mapping):
         if unknown := set(tokens) - set(Sides._fields):
             raise TypeError(f"the keys of tokens are 'source', 'target' and 'written', not {sorted(map(str, unknown))}")
         if callable(tokens.get("written")):
-            raise TypeError("the texts of written tokens must be a list of strings, not ids")
+            raise TypeError("'written' must be a list of strings, not a function or tokenizer")
         return Sides(*(_side(tokens.get(name)) for name in Sides._fields))
     if isinstance(tokens, tuple | list) and len(tokens) == 2 and not all(isinstance(t, str) for t in tokens):
         return Sides(_side(tokens[0]), _side(tokens[1]))
@@ -194,7 +194,7 @@ def _side(tokens: Any) -> Side:
             f"{tokens[:40]!r} into the model's tokens"
         )
     if not hasattr(tokens, "__iter__"):
-        raise TypeError(f"tokens must be a list of strings, not of type {type(tokens).__name__}")
+        raise TypeError(f"tokens must be a list of strings, not {type(tokens).__name__}")
     listed = list(tokens)
     if wrong := [t for t in listed if not isinstance(t, str)]:
         raise TypeError(f"tokens must be strings, but {wrong[0]!r:.60} is of type {type(wrong[0]).__name__}")
@@ -214,9 +214,9 @@ def grouped(tokens: Sides, recorded: Sequence[Seen], source_ids: Ids = None, tar
         queries = _named(of_queries, ids_of_queries, target)
         if kind == "cross" or target >= source:
             keys = _named(of_keys, target_ids if kind == "decoder" else source_ids, source)
-        elif len(queries) == source:  # with the text of the memory
+        elif len(queries) == source:  # the tokens include those of the memory
             queries, keys = queries[source - target :], queries
-        else:  # keys before the queries count back; −1 is the last in the memory
+        else:  # earlier keys are numbered backwards: −1 is the last in the memory
             keys = (*(f"−{back}" for back in range(source - target, 0, -1)), *queries)
         note = f"({target} × {source})" if kinds.count(kind) > 1 else ""
         outputs = () if kind == "encoder" or tokens.written is None else _named(tokens.written, None, 0)
@@ -225,7 +225,7 @@ def grouped(tokens: Sides, recorded: Sequence[Seen], source_ids: Ids = None, tar
 
 
 def _named(side: Side, ids: Ids, count: int) -> tuple[str, ...]:
-    """Names for ``count`` positions: the side's, else the text of the ids, else the ids, else numbers."""
+    """Labels for ``count`` positions: the side's tokens, else the text of the ids, else the ids, else indices."""
     if side is not None and not callable(side):
         return tuple(map(clean, side))
     if ids is None or len(ids) != count:

@@ -1,6 +1,6 @@
-"""Records a model's attention: all attention that runs in a forward pass in evaluation mode, while a ``Trace`` observes
-each op. Attention is the fused op, or a softmax over the last axis whose result multiplies values. The trace leads back
-from the softmax through masks, sums and scalings to the product of queries and keys."""
+"""Records all attention in a model's forward pass in evaluation mode, while a ``Trace`` observes each op. Attention is
+the fused op, or a softmax over the last axis whose result multiplies values. The trace follows the inputs of the
+softmax back through masks, sums and scalings to the product of queries and keys."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Frame(NamedTuple):
 def from_call(
     model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any]
 ) -> tuple[list[Seen], Ids, Ids]:
-    """The attention layers in a call, in order, for its first sentence; and the ids of the source and target."""
+    """The attention layers of a call's first sentence, in order, and the ids of its source and target."""
     tensors = [v for v in (*inputs, *named_inputs.values()) if isinstance(v, Tensor)]
     wanting = [v for v in tensors if v.is_floating_point() and not v.requires_grad]
     copies = {id(v): v.detach().requires_grad_() for v in wanting}  # so that the tape records their ops
     args = tuple(copies.get(id(v), v) for v in inputs)
     kwargs = {name: copies.get(id(v), v) for name, v in named_inputs.items()}
-    # The number of sentences, inferred from (B, T) integers, (B, C, T) choices, or (B, T, D).
+    # The number of sentences, inferred from inputs: (B, T) ids, (B, C, T) ids of choices, or (B, T, D) floats.
     batched = (v for v in tensors if v.ndim >= 2 + v.is_floating_point())
     counts = (len(v) if v.is_floating_point() else math.prod(v.shape[:-1]) for v in batched)
     trace = Trace(model, next(filter(None, counts), 1), (*args, *kwargs.values()))
@@ -54,9 +54,9 @@ def from_call(
     if not trace.seen:
         name = f"this {type(model).__name__}" if isinstance(model, Module) else getattr(model, "__name__", "this")
         raise ValueError(
-            f"no attention was found in {name}. What is found: F.scaled_dot_product_attention, "
-            f"nn.MultiheadAttention, and a softmax over the last axis whose result multiplies values, but "
-            f"nothing under no_grad or on bare arrays (decoding with a cache)"
+            f"no attention was found in {name}. It must be F.scaled_dot_product_attention, nn.MultiheadAttention, or "
+            f"a softmax over the last axis whose result multiplies values, and it must not run under no_grad or "
+            f"on plain arrays (as in decoding with a cache)"
         )
     read = [*inputs, *(value for name, value in named_inputs.items() if "mask" not in name)]
     ids = _ids(read, all(kind == "decoder" for kind, _ in trace.seen))
@@ -66,7 +66,7 @@ def from_call(
 
 
 def _joined(recorded: list[Seen], lengths: list[int]) -> list[Seen]:
-    """Join a recurrent decoder's attention at each token into one layer. Parts missing at any token are dropped."""
+    """Join a recurrent decoder's attention at each token into one layer. Drop parts that are missing at any token."""
     joined: list[Seen] = []
     for _, group in groupby(recorded, lambda one: (one[0], one[1].path, *one[1].weights.shape)):
         looks = list(group)
@@ -97,9 +97,9 @@ def in_evaluation(model: Module) -> Iterator[None]:
 
 
 def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: list[Frame]) -> Kind:
-    """Whether queries and keys come from the same tensor, judging by the innermost module with states as inputs."""
+    """The kind of attention. The innermost module with states as inputs decides whether it is cross-attention."""
     target, source = layer.weights.shape[-2:]
-    crosses = target != source  # unless a module determines it
+    crosses = target != source  # unless a module's inputs determine it
     for frame in reversed(frames):
         (query_mapped, query_plain), (key_mapped, key_plain) = (_origins(x, frame) for x in (query, key))
         of_query, of_key = query_mapped or query_plain, key_mapped or key_plain
@@ -115,7 +115,7 @@ def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: li
 
 
 def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
-    """The module inputs that a tensor was computed from: those with linear maps or products, and those without."""
+    """The module inputs that a tensor was computed from, with and without linear maps or products in between."""
     inputs = {id(v._source()[0] or v): i for i, v in enumerate(frame.inputs)}  # by node, or by the leaf itself
     waiting: list[tuple[Any, bool]] = [] if x is None else [(x._source()[0] or x, False)]
     reached: tuple[set[int], set[int]] = set(), set()
@@ -132,7 +132,7 @@ def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], set[int]]:
 
 
 def _ids(values: list[Any], decoder_only: bool) -> tuple[Ids, Ids]:
-    """The ids of the first sentence in the source (first tensor) and the target (next integer tensor), or None."""
+    """The first sentence's ids in the source (first tensor) and the target (next integer tensor), or None."""
 
     def read(value: Tensor) -> Ids:
         if value.array.dtype.kind not in "iu" or value.ndim not in (1, 2, 3):
@@ -147,12 +147,12 @@ def _ids(values: list[Any], decoder_only: bool) -> tuple[Ids, Ids]:
 
 
 def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
-    """The attention given as weights; see ``viz.attention``."""
+    """Convert the weights that were passed to ``viz.attention``."""
     by_kind: Mapping[Kind | None, Any] = weights if isinstance(weights, Mapping) else {None: weights}
     if not by_kind:
         raise ValueError("there are no weights: the dictionary is empty")
     if unknown := [name for name in by_kind if name is not None and name not in KINDS]:
-        raise ValueError(f"the kinds of attention are {', '.join(KINDS)}, not {unknown[0]!r}")
+        raise ValueError(f"the kind of attention must be one of {', '.join(KINDS)}, not {unknown[0]!r}")
     two = tokens.source is not None and tokens.target is not None and tokens.source is not tokens.target
     recorded: list[Seen] = []
     for name, value in by_kind.items():
@@ -161,7 +161,7 @@ def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
             layers = [w[0] if w.ndim == 4 else w for w in map(_host, value)]
             shapes = [w.shape for w in layers]
             if any(len(shape) != 3 for shape in shapes):
-                raise ValueError(f"{label}: each layer's weights must be (H, T, S) or (B, H, T, S), not {shapes}")
+                raise ValueError(f"{label}: each layer needs weights of shape (H, T, S) or (B, H, T, S), not {shapes}")
         else:
             array = _host(value)
             if not 2 <= array.ndim <= 4:
@@ -174,8 +174,8 @@ def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
             raise ValueError(f"{label} has no layers")
         if len({w.shape[-2:] for w in layers}) > 1:
             raise ValueError(f"{label}: layers have different numbers of tokens: {[w.shape for w in layers]}")
-        blocked = inferred_mask(np.concatenate(layers))  # the heads of all layers together
-        if name is None:  # cross-attention between two texts, else according to the mask
+        blocked = inferred_mask(np.concatenate(layers))  # from the heads of all layers
+        if name is None:  # cross-attention if there are two texts; otherwise, the mask decides
             target, source = layers[0].shape[-2:]
             name = "cross" if two or target != source else "decoder" if is_causal(blocked) else "encoder"
         recorded += [(name, Layer(layer, blocked=blocked)) for layer in layers]
@@ -183,7 +183,7 @@ def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
 
 
 def _host(array: Any) -> Array:
-    """A float32 copy in main memory, as the caller's array may change. Raises TypeError for a non-array."""
+    """A float32 copy in main memory, as the caller may modify the array. Raises TypeError if it is not an array."""
     try:
         return host(array).astype(np.float32, casting="same_kind")
     except (TypeError, ValueError) as error:
@@ -191,12 +191,12 @@ def _host(array: Any) -> Array:
         raise TypeError(f"attention takes a module or weights, not a {kind}: {error}") from error
 
 
-FORBIDDEN = -5e3  # values below this, added to scores, are masks: GPT-2 adds -1e4, others -1e9 or -inf
+FORBIDDEN = -5e3  # lower values added to scores are masks: GPT-2 adds -1e4, others -1e9 or -inf
 _SHAPES = {
     *("reshape", "permute", "transpose", "unsqueeze", "squeeze", "broadcast_to", "getitem", "clone", "cast"),
     *("identity", "concatenate", "repeat", "repeat_interleave"),
 }
-_SUMS = {"add", "sub", "mul", "where", "masked_fill", *_SHAPES}  # allowed ops on scores
+_SUMS = {"add", "sub", "mul", "where", "masked_fill", *_SHAPES}  # ops allowed on scores
 PRODUCTS = {"matmul", "einsum_pair"}
 _DEEPEST = 12  # maximum number of ops between the product and the softmax
 
@@ -210,7 +210,7 @@ class Call(NamedTuple):
 
 
 class Trace(Observer):
-    """Records each attention layer for the first sentence in a batch, and the module inputs that it came from."""
+    """Records each attention layer for the first sentence in a batch, and tracks the inputs of running modules."""
 
     def __init__(self, model: Callable[..., Any], batch: int, inputs: Iterable[Any]) -> None:
         self.batch = batch
@@ -324,7 +324,7 @@ class Trace(Observer):
     def _note(
         self, noise: float, parts: Iterable[Array | None], scale: float, query: Variable | None, key: Variable | None
     ) -> None:
-        """Record the weights, the mask or bias added to their scores, the queries and the keys."""
+        """Record the weights, the mask or bias added to the scores, the queries and the keys."""
 
         def first(x: Array) -> Array:
             """The first sentence in (B, H, ...)."""
@@ -352,7 +352,7 @@ class Trace(Observer):
 
 
 def _factor(call: Call, position: int) -> float | None:
-    """The factor in a product or quotient, if that argument is a number or a tensor with one number."""
+    """The factor in a product or quotient, if that argument is a number or a tensor with a single element."""
     x = call.args[position]
     if isinstance(x, Variable):
         x = float(host(x.array).reshape(())) if x.array.size == 1 and x._node is None else None

@@ -1,4 +1,4 @@
-"""The view that ``viz.attention`` returns. It shows itself in a notebook, and can be saved as a page or picture."""
+"""The view that ``viz.attention`` returns. It displays itself in a notebook, and can be saved as a page or image."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from .attention_record import from_call, from_weights
 
 Look = Literal["head", "matrix", "model"]
 Heads = int | Sequence[int] | None
-EXACT = 600_000  # numbers; up to this many keep all float32 digits, more become float16 with three digits
+EXACT = 600_000  # the maximum number of elements to store as float32; more become float16 with three digits
 PARTS = ("weights", "query", "key", "bias")  # the arrays of a layer
 SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_model", "_neuron", "_start"))
 
 
 def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = "", **kwargs: Any) -> AttentionView:
-    """Show which tokens each token attends to, in every layer and head of encoder, decoder and cross-attention, for the
-    first sentence in a batch.
+    """Show which tokens each token attends to, in every layer and head of encoder, decoder and cross-attention. Only
+    the first sentence in a batch is shown.
 
         viz.attention(model, source, target, tokens=(source_tokens, target_tokens)).save("attention.html")
         viz.attention({"encoder": weights}, ["I", "like", "cats"]).save("heads.svg", layer=0, head=2)
 
     Args:
-        subject: a module, or a function of tensors. It is called once with ``inputs`` and ``kwargs`` in evaluation
-            mode, and all attention that runs is recorded. Or weights: an array or Tensor (L, H, T, S), (H, T, S) or (T,
-            S), a list of (H, T, S) or (B, H, T, S) for each layer, or {"encoder": …, "decoder": …, "cross": …} of
-            these. Each query and key is a token; rows sum to 1.
+        subject: a module or function, which is called once with ``inputs`` and ``kwargs`` in evaluation mode to record
+            all of its attention; or weights, as an array or Tensor (L, H, T, S), (H, T, S) or (T, S), a list of (H, T,
+            S) or (B, H, T, S) for each layer, or a dict {"encoder": …, "decoder": …, "cross": …} of these. Each query
+            and key is a token; rows sum to 1.
         inputs: the inputs of a module; for weights, the source tokens and the target tokens.
         tokens: a list of strings for both sides, a pair for source and target, or {"source": …, "target": …, "written":
             …}, where any key may be missing. A decoder's rows show the tokens that it writes, or else the tokens that
-            it has read. A module also accepts a tokenizer or a function from an id to a string (but not for "written").
-            By default the module's ``tokenizer`` is used, else the ids, else numbers.
+            it has read. For a module, tokens (except "written") may also be a tokenizer or a function from an id to a
+            string. By default the module's ``tokenizer`` is used, else the ids, else indices.
         title: the page title; by default, the tokens.
 
-    Raises TypeError for anything but a module or weights, or tokens that are not strings; ValueError if there is no
-    attention, the tokens do not match, or the weights are not rows of probabilities.
+    Raises TypeError if the subject is not a module, function or weights, or tokens are not strings; and ValueError if
+    there is no attention, the tokens do not match, or rows of weights are not probabilities.
     """
     if isinstance(subject, Module) or (callable(subject) and not isinstance(subject, Tensor)):
         both = sides(getattr(subject, "tokenizer", None) if tokens is None else tokens)
@@ -53,8 +53,8 @@ def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = ""
     if kwargs or not texts or len(inputs) > 2 or (inputs and tokens is not None):
         wrong = f"an argument {next(iter(kwargs))!r}" if kwargs else f"{len(inputs)} more"
         raise TypeError(
-            f"after the weights, pass the source tokens and the target tokens (or tokens=…) as lists "
-            f"of strings; got {wrong}. To record a model's attention, pass the module itself"
+            f"after the weights, pass the source and target tokens (or tokens=…) as lists of strings; "
+            f"got {wrong}. To record a model's attention, pass the module itself"
         )
     both = sides(tokens if not inputs else inputs[0] if len(inputs) == 1 else inputs)
     return AttentionView(grouped(both, from_weights(subject, both)), title)
@@ -62,7 +62,7 @@ def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = ""
 
 class AttentionView(Picture):
     """The attention between some tokens: all kinds, layers and heads, counted from 0 (-1 is the last). ``attentions``
-    has an item for each kind, ``beam`` the hypotheses of a search, best first, to select on the page."""
+    has an item for each kind; ``beam`` has the hypotheses of a beam search, best first."""
 
     def __init__(self, attentions: Sequence[Attention], title: str = "", beam: Sequence[Candidate] = ()) -> None:
         if not attentions:
@@ -85,7 +85,7 @@ class AttentionView(Picture):
         return tuple(a.kind for a in self.attentions)
 
     def weights(self, kind: Kind | None = None) -> list[Array]:
-        """The weights (H, T, S) of each layer, by default of the kind that ``svg`` draws."""
+        """The weights (H, T, S) of each layer of one kind, by default the kind that ``svg`` draws."""
         return [layer.weights for layer in self._of(kind).layers]
 
     def page(self) -> Page:
@@ -108,14 +108,14 @@ class AttentionView(Picture):
         head: Heads = None,
         dark: bool = False,
     ) -> str:
-        """A picture for a paper or a slide, as SVG in which text stays text. Sizes are in points. Larger weights are
-        darker; in a line picture, heads differ only in colour.
+        """An image for a paper or a slide, as an SVG with selectable text. Sizes are in points. Larger weights are
+        darker; in the "head" view, heads differ only in colour.
 
         Args:
             view: "head" (lines between tokens), "matrix" (cells), or "model" (all layers and heads).
             kind: "encoder", "decoder" or "cross"; None means "cross" if available, else the first.
-            layer: a number; None averages over all layers. dark: draw light on dark, for slides.
-            head: a number, or several; None means all. Lines have a colour for each head; cells show the mean.
+            layer: an index; None averages over all layers. dark: draw light on dark, for slides.
+            head: one or several indices; None means all. Lines have a colour for each head; cells show the mean.
 
         Raises ValueError if the view, kind, layer or head does not exist.
         """
@@ -162,22 +162,22 @@ def _kind(attention: Attention, half: bool) -> dict[str, Any]:
 
 LEAST = 0.01  # smaller weights are not drawn as lines
 FAINTEST = 0.002  # smaller weights are not drawn as cells
-MOST = 2000  # maximum number of lines in a picture, for the largest weights
-MARGIN = 8.0  # points around the picture
-LONGEST = 90.0  # points for a token's text
-GAP = 120.0  # points between the two sides of lines
-NUMBERED = 16  # maximum number of tokens per side for numbers in cells
-POOLED = 32  # cells per side of a small picture: a cell shows the largest weight of its tokens
+MOST = 2000  # maximum number of lines in an image, for the largest weights
+MARGIN = 8.0  # points around the image
+LONGEST = 90.0  # the maximum width of a token's text, in points
+GAP = 120.0  # points between the two columns of tokens
+NUMBERED = 16  # maximum number of tokens per side for which cells contain numbers
+POOLED = 32  # maximum cells per side of a small matrix; a cell shows the largest weight of its tokens
 _CURVE = 0.7  # opacity is the weight to this power, so that weights around 0.1 are visible
-_SHADES = 50  # opacity levels; a file has a path for each
-_SLANT = 0.71  # the height and width of text of length 1 at 45°
+_SHADES = 50  # opacity levels; an SVG has a path for each
+_SLANT = 0.71  # the height and width of text of length 1, rotated by 45°
 
 
 class Chosen(NamedTuple):
     """The heads to draw."""
 
     weights: Array  # (H, T, S) of the selected heads
-    heads: tuple[int, ...]  # their numbers
+    heads: tuple[int, ...]  # their indices
     title: str
     blocked: Array | None  # (T, S), True where all of them are masked; None without a mask
 
@@ -186,7 +186,7 @@ def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | 
     """The heads of a layer, or of the mean over layers. Raises ValueError if out of range or head counts differ."""
     layers = attention.layers
     if layer is None and len({len(one.weights) for one in layers}) > 1:
-        raise ValueError("layers with different numbers of heads have no mean: choose a layer")
+        raise ValueError("layers with different numbers of heads cannot be averaged: select a layer")
     if layer is not None or len(layers) == 1:
         number = checked_number("layer", layer or 0, len(layers))
         layers, name = layers[number : number + 1], f"layer {number}"
@@ -219,13 +219,13 @@ def _note(drawing: PointDrawing, notes: list[str]) -> PointDrawing:
 
 
 def _colours(what: Chosen, palette: Palette) -> list[str]:
-    """The colours of the keys: a quiet colour for a key that no query may attend to."""
+    """The colours of the keys, which are grey for a key that no query may attend to."""
     hidden: Array = np.zeros(what.weights.shape[1:]) if what.blocked is None else what.blocked
     return [palette.quiet if column.all() else palette.ink for column in hidden.T]
 
 
 def head_picture(attention: Attention, what: Chosen, palette: Palette) -> PointDrawing:
-    """Draw tokens on both sides and lines between them, more opaque for larger weights, in a colour for each head."""
+    """Draw tokens on both sides, and lines that are more opaque for larger weights and have a colour for each head."""
     sides = (attention.rows, attention.keys)
     rows = max(map(len, sides))
     size = 9.0 if rows <= 40 else 7.5 if rows <= 80 else 6.0
@@ -272,7 +272,7 @@ def _key(drawing: PointDrawing, heads: tuple[int, ...]) -> None:
 
 
 def matrix_picture(attention: Attention, what: Chosen, palette: Palette) -> PointDrawing:
-    """Draw a cell for each pair of tokens. Rows attend to columns; several heads show their mean."""
+    """Draw a cell for each pair of tokens. Rows attend to columns; several heads are averaged."""
     weights = what.weights.mean(0)
     rows, columns = weights.shape
     few = max(rows, columns) <= NUMBERED
@@ -318,7 +318,7 @@ def _cells(drawing: PointDrawing, weights: Array, first: Box) -> None:
 
 
 def model_picture(attention: Attention, palette: Palette) -> PointDrawing:
-    """Draw every head of every layer as a small matrix, with layers downwards and heads across."""
+    """Draw every head of every layer as a small matrix, with a row for each layer and a column for each head."""
     rows, columns = len(attention.layers), max(len(layer.weights) for layer in attention.layers)
     side, step = 46.0, 54.0
     left, top = MARGIN + 34, MARGIN + 4.2 * SMALL
@@ -337,7 +337,7 @@ def model_picture(attention: Attention, palette: Palette) -> PointDrawing:
 
 
 def pooled(weights: Array, most: int = POOLED) -> Array:
-    """A matrix of at most ``most`` rows and columns; each element is the largest weight that it represents."""
+    """Max-pool a matrix to at most ``most`` rows and columns."""
     for axis in (0, 1):
         weights = np.maximum.reduceat(weights, equal_parts(weights.shape[axis], most)[:-1], axis)
     return weights

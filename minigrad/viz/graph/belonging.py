@@ -1,4 +1,4 @@
-"""Infers the module of each op from the parameters that ops read, if the call was not recorded."""
+"""Infers the module of each op in a call that was not recorded, from the parameters that the ops read."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from ...nn.module import Module
 from ...ops.op import REGISTRY
 from .graph_data import common, ways
 
-_OPS = {  # parameterless modules whose op has a different name
+_OPS = {  # modules without parameters whose op has a different name
     "maxpool": "pick",
     "adaptivemaxpool": "pick",
     "flatten": "reshape",
     "unflatten": "reshape",
     "alphadropout": "mul",
 }
-_CONTAINERS = (Sequential, ModuleList, ModuleDict)  # their forward function adds no op
+_CONTAINERS = (Sequential, ModuleList, ModuleDict)  # modules that run no ops except those of their children
 
 
 def modules_of(
     tape: Sequence[Node], names: Mapping[int, Sequence[str]], modules: Mapping[str, Module] | None = None
 ) -> dict[Node, str]:
-    """The module path of each op on a tape, given the names of parameters (by id) and the modules (by path).
+    """The module path of each op on a tape, given parameter names (by id) and modules (by path).
 
     An op that reads parameters belongs to their module (unless they have several names). Ops between two such ops
-    belong to the innermost module around both: a relu between "layers.0.linear1" and "layers.0.linear2" is in
-    "layers.0". In a Sequential, they belong to the modules in between. An op that adds a module's result to its input
-    (a residual connection) belongs to that module.
+    belong to the innermost module that contains both: a relu between "layers.0.linear1" and "layers.0.linear2" is in
+    "layers.0". In a Sequential, they belong to the modules in between. An op that adds a module's result to the
+    module's input (a residual connection) belongs to that module.
     """
     certain: dict[Node, str] = {}
     for node in tape:
@@ -40,7 +40,7 @@ def modules_of(
         if paths := [name.rpartition(".")[0] for name, *others in filter(None, read) if not others]:
             certain[node] = _around(paths)
     sides = _last(tape, certain), _last(tape[::-1], certain)
-    between = {node: (sides[0][node], sides[1][node]) for node in tape}  # the certain modules before and after it
+    between = {node: (sides[0][node], sides[1][node]) for node in tape}  # the known modules before and after each op
     belongs = {node: certain.get(node, _around(between[node])) for node in tape}
     if modules:
         _add_residuals(tape, belongs, certain, modules)
@@ -54,22 +54,22 @@ def _last(tape: Sequence[Node], certain: Mapping[Node, str]) -> dict[Node, str]:
 
 
 def _around(paths: Iterable[str]) -> str:
-    """The innermost module around all paths."""
+    """The innermost module that contains all paths."""
     return ".".join(common(path.split(".") for path in paths))
 
 
 def _add_residuals(
     tape: Sequence[Node], belongs: dict[Node, str], certain_modules: Mapping[Node, str], modules: Mapping[str, Module]
 ) -> None:
-    """Move an op that adds the result of a block's last part to the block's input into the block. The block must be in
-    a ModuleList, or its class must have such connections elsewhere, unless the next op is already in the block."""
+    """Move residual additions (ops that add the result of a block's last module to the block's input) into the block.
+    Unless the next op is in the block, the block must be in a ModuleList, or its class must have others elsewhere."""
     readers: dict[Node | int, list[Node]] = {}
     for node in tape:
         for source in _sources(node):
             readers.setdefault(_key(source), []).append(node)
 
     def within(branch: Node, skipped: Any) -> str:
-        """The innermost module around all ops between the two; "" if none of them reads the skipped one."""
+        """The innermost module that contains all ops between the two; "" if none of them reads ``skipped``."""
         start = skipped.order if isinstance(skipped, Node) else -1
         inside: set[Node] = set()
         todo = [branch]
@@ -112,7 +112,7 @@ def _add_residuals(
 
 
 def _sources(node: Node) -> list[Any]:
-    """The inputs of an op: nodes, and tensors without a recorded op (or their remains, if freed)."""
+    """The inputs of an op: nodes, and tensors without a recorded op (a WeakValue for a freed one)."""
     constants = [a for a in map(there, node.others) if isinstance(a, Variable | WeakValue)]
     return [edge[0] for edge in node.edges] + constants
 
@@ -128,7 +128,7 @@ def _add_between(
     modules: Mapping[str, Module],
     between: Mapping[Node, tuple[str, str]],
 ) -> None:
-    """Assign ops that run between the modules of a Sequential to the modules without parameters between them."""
+    """Assign ops between two modules of a Sequential to the parameterless modules between these."""
     chains = {path: list(module._modules) for path, module in modules.items() if isinstance(module, Sequential)}
     for ends, run in groupby((node for node in tape if node not in certain), between.__getitem__):
         nodes = list(run)
@@ -148,7 +148,7 @@ def _add_between(
 
 
 def _place(children: list[str], path: str, inner: str) -> int | None:
-    """The index of the Sequential's module that contains a module; None if none does."""
+    """The index of the Sequential's child that contains a module; None if no child does."""
     if path and not inner.startswith(f"{path}."):
         return None
     child = inner.removeprefix(f"{path}." if path else "").split(".")[0]
@@ -156,15 +156,15 @@ def _place(children: list[str], path: str, inner: str) -> int | None:
 
 
 def _op_of(module: Module) -> str | None:
-    """The op of a module without parameters, by its class: "logsoftmax" for LogSoftmax; None if it has several."""
+    """The op of a module without parameters, such as "logsoftmax" for LogSoftmax; None if it is not a single op."""
     name = re.sub(r"\dd$", "", type(module).__name__).lower()
     name = _OPS.get(name, name)
     return name if name in {op.replace("_", "") for op in REGISTRY} else None
 
 
 def _matched(ops: Sequence[str], kinds: Sequence[str | None], between: bool) -> list[int]:
-    """The index of each op's module, in order, as far as classes determine it: a relu comes from a ReLU. ``between``:
-    the ops come from all of these modules, so the remaining ops belong to modules with unknown ops."""
+    """The index of each op's module, in order, as far as classes determine it: a relu comes from a ReLU. ``between``
+    means that the ops come from only these modules, so the remaining ops belong to modules with unknown ops."""
     matched: list[int] = []
     place, is_used = 0, False
     for op in ops:

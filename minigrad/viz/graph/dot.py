@@ -1,5 +1,5 @@
-"""A folded graph in the DOT and Mermaid languages, and Graphviz's drawing of it. Names from the program are escaped,
-put on one line, and cut in the middle if they are long."""
+"""Writes a folded graph in the DOT and Mermaid languages, and draws it with Graphviz. Names from the program are
+escaped, put on one line, and truncated in the middle if they are long."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .fold import DIRECTIONS, Child, Direction, Tree, count, key_of, labels, num
 from .graph_data import Edge, Graph
 
 Colour = Literal["none", "time", "bytes", "gradient"]
-SIZE, SMALL = 12, 10  # points for first lines; for second lines and leaves next to an op
-_ROW = 0.3  # inches for a leaf next to an op
+SIZE, SMALL = 12, 10  # font sizes in points: first lines; second lines and leaves next to an op
+_ROW = 0.3  # the height of a leaf next to an op, in inches
 _NO_LABEL = re.compile(r"[^\w ,.()=∇‖·×…−]|\.(?= )")  # characters that Mermaid might interpret in labels
 _UNQUOTED = str.maketrans({'"': "'", "\\": "/"})
 _INKS: dict[str, str] = {"time": "minus", "bytes": "accent", "gradient": "backward"}  # attributes of a palette
 
 
 class Dot:
-    """Writes the open part of a tree. Subclasses override ``wire`` (the attributes of a line), ``legend`` (their
-    meaning) and ``marked`` (the highlighted box)."""
+    """Writes the visible part of a tree. Subclasses override ``wire`` (the attributes of an edge), ``legend`` (an
+    explanation of the edges) and ``marked`` (the highlighted box)."""
 
     marked = ""
 
@@ -56,13 +56,13 @@ class Dot:
         ]
         for (source, target), edges in self.wires.items():
             if source not in self.docked:
-                chain = any(self.graph.nodes[edge.source].kind == "op" for edge in edges)  # draw it straight
+                chain = any(self.graph.nodes[edge.source].kind == "op" for edge in edges)  # draw these edges straight
                 look = f"weight={4 if chain else 1}, {self.wire(edges)}"
                 lines.append(f"  {key_of(source)} -> {key_of(target)} [{look}];")
         return "\n".join([*lines, "}"]) + "\n"
 
     def svg(self) -> str:
-        """The picture drawn by Graphviz's ``dot``. Raises ImportError like ``library``."""
+        """The image drawn by Graphviz's ``dot``. Raises ImportError if Graphviz is missing."""
         result: str = library().Source(self.source()).pipe("svg", encoding="utf-8", quiet=True)
         return result[result.index("<svg") :]
 
@@ -103,7 +103,7 @@ class Dot:
                     yield from self._side(child, indent)
 
     def _side(self, op: int, indent: str) -> Iterator[str]:
-        """The leaves next to an op, as a table. Graphviz 2 needs the lowest line first, for the arrowheads."""
+        """The leaves next to an op, as a table. Graphviz 2 draws arrowheads correctly if the lowest edge is first."""
         if not (docks := self.labels[f"n{op}"].docks):
             return
         rows = ""
@@ -184,21 +184,21 @@ class Dot:
 
 
 def span(text: str, colour: str, size: int = SIZE, face: str = "") -> str:
-    """Text in the format of Graphviz labels."""
+    """Format text for a Graphviz label."""
     family = f' face="{face}"' if face else ""
     return f'<font color="{colour}" point-size="{size}"{family}>{escaped(text)}</font>'
 
 
 def library() -> Any:
-    """Graphviz's Python package. Raises ImportError if it, or the ``dot`` program that it calls, is missing."""
+    """Import Graphviz's Python package. Raises ImportError if it, or the ``dot`` program, is missing."""
     try:
         import graphviz
 
         graphviz.version()
     except (ImportError, RuntimeError) as error:  # graphviz.ExecutableNotFound
         raise ImportError(
-            f"pictures of graphs need Graphviz: its program dot (apt, brew, winget or conda install graphviz) "
-            f"and its package ({how_to_install('graphviz')}). save('x.html') needs neither: the page draws "
-            f"itself, and can save its picture as SVG"
+            f"images of graphs need Graphviz: its program dot (apt, brew, winget or conda install graphviz) "
+            f"and its Python package ({how_to_install('graphviz')}). save('x.html') needs neither: the page "
+            f"draws the graph itself, and can save it as SVG"
         ) from error
     return graphviz

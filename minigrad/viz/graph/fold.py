@@ -1,6 +1,6 @@
-"""The boxes of a graph, and their labels. Modules nest, repeats are drawn once, and everything fits on one screen. The
-program's order determines the boxes: consecutive ops of a module share a box, so a module that ran twice has two boxes.
-Each box is an interval of time, so folded boxes cannot form cycles."""
+"""Folds a graph into labelled boxes. Modules are nested, repeated modules are drawn once, and the graph fits on one
+screen. Consecutive ops of a module share a box, so a module that ran twice has two boxes. Each box covers an interval
+of time, so the edges between folded boxes cannot form cycles."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from typing import Literal
 from .graph_data import Edge, Graph, Node, Value, common, ways
 
 BUDGET = 40  # boxes that fit on one screen
-CLICKS = 3  # the last click selects the node
+CLICKS = 3  # maximum clicks needed to reach a node; the last one selects it
 DOCKED = 3
-Child = tuple[Literal["group", "node"], int]  # and a number
+Child = tuple[Literal["group", "node"], int]  # and its index
 
 
 @dataclass
 class Group:
     """A box that contains others."""
 
-    kind: Literal["module", "repeat", "section"]  # a module; similar modules; a part of too many boxes
+    kind: Literal["module", "repeat", "section"]  # a module; similar modules; part of a group with too many boxes
     label: str  # its name inside the parent box, "" for a section
     path: str  # of the module, of a repeat's first module, or of the module around a section
-    parent: int | None  # the group around it; None for the outermost
+    parent: int | None  # the enclosing group; None for the outermost
     children: list[Child] = field(default_factory=list)  # in the program's order
     times: int = 0  # for a repeat, the number of modules
-    opens: list[int] = field(default_factory=list)  # groups inside it that open along with it, if they fit
+    opens: list[int] = field(default_factory=list)  # inner groups that open together with it
 
 
 @dataclass
 class Tree:
     """All groups, and their relations to the nodes."""
 
-    groups: list[Group]  # number 0 contains everything
+    groups: list[Group]  # group 0 contains everything
     group_of: list[int]  # the group that directly contains each node
     opened: set[int] = field(default_factory=set)  # the groups that are initially open
-    docks: dict[int, int] = field(default_factory=dict)  # leaves next to the only op in their group that reads them
-    names: dict[int, str] = field(default_factory=dict)  # for ops that are the only op of a module: the module's name
+    docks: dict[int, int] = field(default_factory=dict)  # leaves drawn next to their only reader, by leaf
+    names: dict[int, str] = field(default_factory=dict)  # the module's name for the only op of a module
 
     def seen(self, children: Iterable[Child]) -> list[Child]:
-        """The children that are separate boxes."""
+        """The children that have their own boxes."""
         return [(kind, number) for kind, number in children if kind == "group" or number not in self.docks]
 
     def size(self, group: int) -> int:
@@ -53,7 +53,7 @@ class Tree:
         return [child for kind, child in self.groups[group].children if kind == "group"]
 
     def around(self, group: int | None) -> Iterator[int]:
-        """A group and those around it, innermost first."""
+        """A group and its enclosing groups, innermost first."""
         while group is not None:
             yield group
             group = self.groups[group].parent
@@ -71,7 +71,7 @@ class Tree:
         return ("group", closed[-1]) if closed else ("node", node)
 
     def boxes(self, opened: set[int], group: int = 0, docked: bool = False) -> list[Child]:
-        """The visible boxes of a group, in order: nodes (``docked``: even next to an op) and closed groups."""
+        """The visible boxes of a group, in order: nodes and closed groups. ``docked`` includes leaves next to an op."""
         if group not in opened:
             return [("group", group)]
         children = self.groups[group].children
@@ -83,7 +83,7 @@ class Tree:
 
 
 def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | None = None) -> Tree:
-    """The nested boxes of a graph, opened up to a ``budget`` of boxes or up to ``depth``."""
+    """The nested boxes of a graph. Groups are opened up to ``depth`` or, by default, up to ``budget`` boxes."""
     tree = _by_time(graph)
     _place_leaves(graph, tree)
     _dissolve(tree)
@@ -97,7 +97,7 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
     else:
         modules = {number for number, group in enumerate(tree.groups) if group.kind == "module"}
         tree.opened = {number for number in modules if len(modules.intersection(tree.around(number))) <= depth}
-    # The groups that open along with each group: as few as possible so that no node is more than CLICKS clicks away.
+    # The groups that open together with each group: as few as needed to select every node in CLICKS clicks.
     for most in (12, 18, 26, BUDGET, 60, 90, 140, 200):
         for number, group in enumerate(tree.groups):
             group.opens = _fitting(tree, number, most, repeats=most > BUDGET)
@@ -107,7 +107,7 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
 
 
 def wires(graph: Graph, tree: Tree, opened: set[int]) -> dict[tuple[Child, Child], list[Edge]]:
-    """The edges between visible boxes, by the pair of boxes that they connect, in the order of their first edge."""
+    """The edges between visible boxes, by pair of boxes, in the order of the first edge of each pair."""
     box = [tree.box_of(node.id, opened) for node in graph.nodes]
     wires: dict[tuple[Child, Child], list[Edge]] = {}
     for edge in graph.edges:
@@ -130,7 +130,7 @@ class Total:
     """Totals of the nodes in a box."""
 
     nodes: int
-    parameters: int  # the number of their elements
+    parameters: int  # the number of elements in all parameters
     forward_seconds: float | None  # None if nothing was timed
     backward_seconds: float | None
     bytes: int  # of the results
@@ -139,7 +139,7 @@ class Total:
 
 
 def total(graph: Graph, nodes: list[int]) -> Total:
-    """The totals over some nodes. For a single node, the norm is that node's gradient norm."""
+    """The totals over some nodes. For a single node, ``gradient`` is the norm of that node's gradient."""
     members = [graph.nodes[number] for number in nodes]
     weights = [node for node in members if node.kind == "parameter"]
     forward = [node.forward_seconds for node in members if node.forward_seconds is not None]
@@ -165,7 +165,7 @@ def norm(value: Value | None) -> float | None:
 
 
 def _by_time(graph: Graph) -> Tree:
-    """Group ops in order of creation: each run of the same module is a group inside the group of its parent module."""
+    """Group ops in order of creation: each call of a module becomes a group inside the group of its parent module."""
     tree = Tree([Group("module", graph.title, "", None)], [0] * len(graph.nodes))
     stack = [("", 0)]  # the open modules, and their groups
     for node in graph.nodes:
@@ -185,8 +185,8 @@ def _by_time(graph: Graph) -> Tree:
 
 
 def _place_leaves(graph: Graph, tree: Tree) -> None:
-    """Put leaves into the innermost group with all their readers, and a leaf with a single reader next to it."""
-    readers: list[list[int]] = [[] for _ in graph.nodes]  # for each node, one reader per edge
+    """Put each leaf into the innermost group with all its readers, and next to its reader if there is only one."""
+    readers: list[list[int]] = [[] for _ in graph.nodes]  # the readers of each node, one per edge
     for edge in graph.edges:
         readers[edge.source].append(edge.target)
     before: dict[Child | None, list[Child]] = {}
@@ -208,7 +208,7 @@ def _place_leaves(graph: Graph, tree: Tree) -> None:
 
 
 def _dissolve(tree: Tree) -> None:
-    """Replace a module that runs a single op with that op, under the module's name."""
+    """Replace a module that contains a single op with that op, and label the op with the module's name."""
     for number in range(len(tree.groups) - 1, 0, -1):
         group = tree.groups[number]
         visible = tree.seen(group.children)
@@ -224,10 +224,10 @@ def _dissolve(tree: Tree) -> None:
 
 
 def _fold_repeats(graph: Graph, tree: Tree) -> None:
-    """Fold adjacent modules of the same structure into one box (their parent, if it contains no other op)."""
+    """Fold adjacent modules with the same structure into one box: their parent if it has no other op, or a new one."""
 
     def alike(*children: Child) -> bool:
-        """Whether both are numbered modules of the same structure, such as "layers.0" and "layers.1"."""
+        """Whether two children are numbered modules with the same structure, such as "layers.0" and "layers.1"."""
         paths = {tree.groups[number].path for kind, number in children if kind == "group"}
         modules = [graph.modules[path] for path in paths if path in graph.modules and graph.modules[path].alike]
         return len(modules) == 2 and len({(m.alike, re.sub(r"\d+", "0", m.path)) for m in modules}) == 1
@@ -254,7 +254,7 @@ def _fold_sections(tree: Tree, budget: int) -> None:
         while (count := tree.size(parent)) > most:
             sections = -(-count // min(most, math.isqrt(count - 1) + 1))
             runs: list[list[Child]] = [[] for _ in range(sections)]
-            place = 0  # counts visible boxes: leaves next to an op precede it
+            place = 0  # counts visible boxes, as leaves next to an op precede it
             for child in tree.groups[parent].children:
                 runs[place * sections // count].append(child)
                 place += bool(tree.seen([child]))
@@ -262,7 +262,7 @@ def _fold_sections(tree: Tree, budget: int) -> None:
 
 
 def _adopt(tree: Tree, parent: int, runs: list[list[Child]], kind: Literal["repeat", "section"]) -> None:
-    """Move each run of several children into a new group."""
+    """Move each run with several visible children into a new group."""
     children: list[Child] = []
     for run in runs:
         if len(tree.seen(run)) < 2:
@@ -283,7 +283,7 @@ def _adopt(tree: Tree, parent: int, runs: list[list[Child]], kind: Literal["repe
 
 
 def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
-    """The groups inside an open group that can be open within the budget as well, level by level, without repeats."""
+    """The groups inside an open group that also fit in the budget when opened, level by level, without repeats."""
     count, fitting, level = tree.size(group), list[int](), tree.inner(group)
     while level:
         can = [inner for inner in level if tree.groups[inner].kind == "module" or repeats]
@@ -301,7 +301,7 @@ def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
 Direction = Literal["forward", "backward", "both"]
 Look = Literal["text", "name", "kind", "times"]
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward", "both")
-LONGEST, BESIDE = 40, 24  # characters in a name, and in that of a leaf next to an op; the panel shows all
+LONGEST, BESIDE = 40, 24  # maximum characters of a name, and of a leaf next to an op; the panel shows all
 SEPARATOR = " · "
 _JOINERS = "\u200c\u200d"  # used in emoji and in many scripts
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
@@ -334,7 +334,7 @@ def key_of(box: Child) -> str:
 
 
 def shortened(words: str, longest: int = LONGEST) -> str:
-    """Text on one line, without control characters, and cut in the middle if it is long."""
+    """Put text on one line, replace control characters, and truncate it in the middle if it is long."""
     printable = (c if c.isprintable() or c.isspace() or c in _JOINERS else "\ufffd" for c in words)
     words = " ".join("".join(printable).split())
     return words if len(words) <= longest else f"{words[: longest // 2]}…{words[1 - longest // 2 :]}"
@@ -353,14 +353,14 @@ def _node(graph: Graph, tree: Tree, node: Node, docks: tuple[tuple[int, str], ..
 
 
 def name_of(graph: Graph, tree: Tree, node: Node) -> str:
-    """A node's name without the path of the group around it."""
+    """A node's name without the path of its group."""
     reader = tree.docks.get(node.id)
     path = graph.nodes[reader].module if reader in tree.names else tree.groups[tree.group_of[node.id]].path
     return shortened((node.name.removeprefix(f"{path}.") if path else node.name) or node.op or node.kind)
 
 
 def shown(value: Value | None, sign: str = "") -> str:
-    """A single number, or for larger values the shape, or the norm of a gradient (``sign``)."""
+    """The text for a value: a single number, or else the shape or, for a gradient (with a ``sign``), the norm."""
     if value is None:
         return ""
     if (text := _single(value)) is not None:
@@ -379,7 +379,7 @@ def _single(value: Value) -> str | None:
 
 
 def _group(graph: Graph, tree: Tree, place: int, each: Total) -> Label:
-    """A group's name, the count and class of its modules, and the totals that it shows when closed."""
+    """A group's label: its name, the number and class of its modules, and the totals to show when it is closed."""
     group, label = tree.groups[place], label_of(graph, tree, place)
     module = graph.modules.get(group.path) if group.kind != "section" else None
     parts: list[tuple[str, Look]] = [(shortened(label), "name")]
@@ -394,7 +394,7 @@ def _group(graph: Graph, tree: Tree, place: int, each: Total) -> Label:
 
 
 def label_of(graph: Graph, tree: Tree, number: int) -> str:
-    """A group's name; a section is named after its first and last box."""
+    """A group's name. A section is named after its first and last boxes."""
 
     def at_end(section: int, end: Literal[0, -1]) -> str:
         kind, inner = tree.seen(tree.groups[section].children)[end]
@@ -408,13 +408,13 @@ def label_of(graph: Graph, tree: Tree, number: int) -> str:
 
 
 def _by_direction(*parts: str) -> tuple[str, str, str]:
-    """The second line for each of DIRECTIONS, from the parts to show always, forward and backward."""
+    """The second line for each of DIRECTIONS, given the parts to show always, in forward and in backward."""
     a, b, c = (SEPARATOR.join(filter(None, some)) for some in (parts[:2], parts[::2], parts))
     return a, b, c
 
 
 def number(value: float) -> str:
-    """A readable number with 4 significant digits and a typographic minus (as in assets/base.js)."""
+    """Format a number with 4 significant digits and a typographic minus sign (as in assets/base.js)."""
     if not math.isfinite(value):
         return "NaN" if value != value else "Infinity" if value > 0 else "−Infinity"
     size = abs(value)
@@ -429,6 +429,6 @@ def number(value: float) -> str:
 
 
 def count(amount: float, unit: str = "") -> str:
-    """An amount with three significant digits: "166 k", or "1.5 ms" with a unit."""
+    """Format an amount with three significant digits, such as "166 k", or "1.5 ms" with a unit."""
     size, prefix = next((each for each in _PREFIXES if amount >= each[0]), _PREFIXES[-1])
     return f"{float(f'{amount / size:.3g}'):g} {prefix}{unit}".rstrip()

@@ -1,4 +1,4 @@
-"""A compute graph as plain data, from which all pictures are drawn. It has nodes (op calls, and tensors without a
+"""A compute graph as plain data, from which all images are drawn. It has nodes (op calls, and tensors without a
 recorded op), edges from each node to the readers of its result, and modules."""
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Value:
     shape: tuple[int, ...]
     dtype: str
     device: str
-    bytes: int  # size of its elements
+    bytes: int  # the size of all elements
     table: list[list[float]] | None = None  # all elements, row by row of the last axis
     statistics: dict[str, float] | None = None  # see ``numbers.statistics``
-    heat: list[list[float]] | None = None  # means over cells of equal size; rows are the leading axes
+    heat: list[list[float]] | None = None  # means over cells; the leading axes are flattened into rows
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class OpInfo:
     name: str
     formula: str  # of the forward pass: the first line of its docstring
     forward: Source | None  # its definition
-    rules: dict[str, Source] = field(default_factory=dict)  # by input name; that of a Function under "backward"
+    rules: dict[str, Source] = field(default_factory=dict)  # by input name; a Function's rule is called "backward"
     helpers: dict[str, Source] = field(default_factory=dict)  # functions called by rules, by name
     gradients: dict[str, str] = field(default_factory=dict)  # the formula of each rule: "dW = gᵀ x"
-    kernel: Source | None = None  # replaces the definition and rules, if the op has a kernel
+    kernel: Source | None = None  # if the op has a kernel, it replaces the definition and rules
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Saved:
     """A value that a node saves for the backward pass."""
 
     name: str  # of the input, "out", or "kernel" for a kernel's values
-    bytes: int  # of the memory that it keeps alive; 0 for a parameter, which lives anyway
+    bytes: int  # of memory that it keeps alive; 0 for a parameter, which stays alive anyway
     node: int | None = None  # the node whose result this is
 
 
@@ -68,21 +68,21 @@ class Node:
     """A call of an op, or a leaf: a tensor without a recorded op."""
 
     id: int  # from 0, in order of creation: a node's inputs have smaller numbers
-    kind: Kind  # a "parameter" has a module's name, an "input" does not; a "constant" requires no gradient
+    kind: Kind  # a "parameter" belongs to a module, an "input" does not; a "constant" requires no gradient
     op: str  # the key in Graph.ops; "" for a leaf
     name: str  # its name in the program: a parameter's path, a variable's name, or the op's name
     module: str = ""  # the path of its module, "" for none
     place: str = ""  # the program line that created it, "file:line",
     code: str = ""  # and its text
-    # The op's non-tensor arguments as text; "names" if a parameter has several names; "hooks" on its gradient; notes on
+    # The op's non-tensor arguments as text; "names" if a parameter has several; "hooks" on its gradient; notes about
     # "backward" and "checkpoint", if any.
     attributes: dict[str, str] = field(default_factory=dict)
     value: Value | None = None  # of the result (the first of several)
-    missing: str = ""  # why its numbers are unknown, and a remedy
-    gradient: Value | None = None  # its gradient in the backward pass, summed
+    missing: str = ""  # why its numbers are unknown, and how to get them
+    gradient: Value | None = None  # its gradient, summed over all readers
     forward_seconds: float | None = None  # None if not timed
     backward_seconds: float | None = None
-    saved: list[Saved] = field(default_factory=list)  # the values that it keeps alive
+    saved: list[Saved] = field(default_factory=list)  # the values saved for the backward pass
     released: bool = False  # whether a backward pass has freed its saved values
 
 
@@ -92,7 +92,7 @@ class Edge:
 
     source: int
     target: int
-    input: str  # of the target: "x", "weight", or "xs 2" for a variadic op
+    input: str  # the target's input: "x", "weight", or "xs 2" for a variadic op
     slot: int = 0  # the index of the source's result
     # The result of the target's rule for this input, before summation; None if no backward pass has run, or the input
     # requires no gradient.
@@ -101,8 +101,8 @@ class Edge:
 
 @dataclass(frozen=True)
 class ModuleInfo:
-    """A module whose nodes are in the graph: its path ("" for the root), its class, and its text (``extra_repr``).
-    ``alike`` is equal for modules of the same structure, which may be folded together."""
+    """A module with nodes in the graph: its path ("" for the root), its class, and its text (``extra_repr``). ``alike``
+    is equal for modules with the same structure, which may be folded together."""
 
     path: str
     kind: str
@@ -114,12 +114,12 @@ class ModuleInfo:
 class Graph:
     """All nodes and edges, with their modules and ops."""
 
-    title: str  # names the recorded call
+    title: str  # the name of the recorded call or tensor
     nodes: list[Node]
     edges: list[Edge]
     modules: dict[str, ModuleInfo]
     ops: dict[str, OpInfo]
-    output: int  # the node that all others lead to
+    output: int  # the index of the node that depends on all others
     backward: Literal["none", "done"] = "none"  # before a backward pass, gradients are missing (not zero)
 
 
@@ -129,19 +129,19 @@ def ways(path: str) -> list[str]:
 
 
 def common(paths: Iterable[Iterable[Any]]) -> list[Any]:
-    """The common prefix of several paths; empty without paths."""
+    """The common prefix of several paths; empty if there are no paths."""
     return [steps[0] for steps in takewhile(lambda steps: len({*steps}) == 1, zip(*paths, strict=False))]
 
 
 TABLE = 64  # the maximum number of elements to show individually
-CELLS = 32  # the maximum number of rows and of columns in a heat map
-HEAT_BYTES = 1_500_000  # for all heat maps on a page; beyond this, cells get larger
+CELLS = 32  # the maximum number of rows, and of columns, in a heat map
+HEAT_BYTES = 1_500_000  # for all heat maps on a page; if there are more, cells are merged
 FEW = 16  # the maximum number of elements in a line of text
 _UNKNOWN = 255  # the byte of a cell that is not finite
 
 
 def value_of(array: Array) -> Value:
-    """An array for display. Complex numbers become a table of alternating parts, or absolute-value statistics."""
+    """Summarise an array. Complex numbers become a table of alternating parts, or statistics of absolute values."""
     shape, device = tuple(int(n) for n in array.shape), str(of(array).device_of(array))
     value = partial(Value, shape, dt.of(array).name, device, int(array.nbytes))
     if array.size <= TABLE:
@@ -154,7 +154,7 @@ def value_of(array: Array) -> Value:
 
 
 def outline(shape: tuple[int, ...], dtype: Any, device: str) -> Value:
-    """An array whose numbers are freed or not yet computed, with only its shape, NumPy dtype and device name."""
+    """The Value of an array whose numbers are unknown: only its shape, NumPy dtype and device name."""
     dtype = np.dtype(dtype)
     return Value(tuple(shape), dt.of_numpy(dtype).name, device, math.prod(shape) * dtype.itemsize)
 
@@ -165,23 +165,23 @@ def _matrix(array: Array) -> Array:
 
 @np.errstate(all="ignore")  # the mean of both infinities is NaN
 def _heat(array: Array) -> list[list[float]]:
-    """Means over cells of adjacent elements, to three digits; no cell spans two blocks."""
+    """Means over cells of adjacent elements, rounded to three digits. No cell spans two ``blocks``."""
     matrix = _matrix(of(array).to_numpy(array))
     (rows, columns), count = matrix.shape, blocks(array.shape)
-    high, wide = -(-(rows // count) // (CELLS // count)), -(-columns // CELLS)  # of a cell; the last may be smaller
+    high, wide = -(-(rows // count) // (CELLS // count)), -(-columns // CELLS)  # of cells; the last may be smaller
     tops = [top for first in range(0, rows, rows // count) for top in range(first, first + rows // count, high)]
     cells = cell_means(matrix, [*tops, rows], [*range(0, columns, wide), columns])
     return [[float(f"{cell:.3g}") for cell in row] for row in cells.tolist()]
 
 
 def blocks(shape: tuple[int, ...]) -> int:
-    """How many of an array's matrices, such as heads, its heat map separates: all if each gets a row of cells."""
+    """How many matrices (such as heads) an array's heat map separates: all if each gets a row of cells, else 1."""
     count = math.prod(shape[:-2])
     return count if 1 < count <= CELLS else 1
 
 
 def summary(value: Value) -> str:
-    """The shape, and all numbers if there are few; otherwise statistics, and how many numbers are not finite."""
+    """Describe a value by its shape and all its numbers or, if there are many, by statistics."""
     numbers = value.statistics
     if value.table is not None:
         array: Array = np.array(value.table, np.float64)
@@ -202,15 +202,15 @@ def _nested(array: Any) -> str:
 
 
 class Stored:
-    """All values on a page, without duplicates. Heat maps get coarser if there are many (HEAT_BYTES)."""
+    """All values on a page, without duplicates. Heat maps are coarser if there are many (HEAT_BYTES)."""
 
     def __init__(self) -> None:
         self.values: list[Value] = []
         self._places: dict[str, int] = {}
-        self._seen: dict[int, int] = {}  # by id: converting a value is slow
+        self._seen: dict[int, int] = {}  # indices by id, as the repr of a value is slow
 
     def encoded(self, data: Any) -> Any:
-        """Prepare data for JSON: dataclasses become dictionaries, and values become indices into the page's list."""
+        """Prepare data for JSON: dataclasses become dicts, and values become indices into the page's list of values."""
         if isinstance(data, Value):
             if id(data) not in self._seen:
                 place = self._seen[id(data)] = self._places.setdefault(repr(data), len(self.values))
@@ -231,7 +231,7 @@ class Stored:
 
 @np.errstate(all="ignore")  # cells may contain infinities
 def heat(cells: list[list[float]] | None, step: int = 1, blocks: int = 1) -> dict[str, Any] | None:
-    """A heat map, one byte per cell, from ``low`` (0) to ``high`` (254), averaged over ``step`` × ``step`` cells."""
+    """A heat map, one byte per cell, from 0 (``low``) to 254 (``high``). Averages ``step`` × ``step`` cells."""
     if not cells or not cells[0]:
         return None
     rows, columns = len(cells), len(cells[0])

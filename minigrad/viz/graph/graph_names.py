@@ -1,5 +1,5 @@
-"""Names in a program: parameters, arguments, variables, modules and source lines. Also reads an op's formulas,
-definition and gradient rules from the source."""
+"""Finds the names of parameters, arguments, variables, modules and source lines in a program. Also reads an op's
+formulas, definition and gradient rules from the source."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ PACKAGE = __name__.split(".")[0]
 _PACKAGE = Path(__file__).parents[2]
 _INSTALLED = "site-packages"
 Named = list[tuple[str, Variable]]
-_MOST = 1000  # maximum number of tensors to name after a container
-_LONGEST = 60  # characters in an expression
-_REFERENCES = 3  # to a dictionary referenced only by a call, a variable and an argument
+_MOST = 1000  # maximum number of tensors named after one container
+_LONGEST = 60  # maximum characters in an expression
+_REFERENCES = 3  # the reference count of a dict that only a call, a variable and an argument refer to
 
 
 def readable(file: str) -> str:
@@ -48,14 +48,14 @@ def readable(file: str) -> str:
     for name, folder in ((PACKAGE, _PACKAGE.resolve), ("", Path.cwd), ("~", Path.home)):
         try:
             return (name / Path(file).relative_to(folder())).as_posix()
-        except (ValueError, OSError, RuntimeError):  # elsewhere, in a deleted folder, or without a home folder
+        except (ValueError, OSError, RuntimeError):  # the file is elsewhere, or the folder does not exist
             continue
     return file
 
 
 def variables(frame: FrameType) -> dict[str, Any]:
-    """A function's current variables. The dictionary that was read is cleared, unless the program uses it or it is a
-    module's namespace: before Python 3.13 it would keep all values alive until the call returns."""
+    """A function's current variables. Before Python 3.13, reading ``f_locals`` creates a dict that keeps all values
+    alive until the call returns, so it is cleared here, unless the program uses it or it is a module's namespace."""
     read = frame.f_locals
     copied = dict(read)
     if type(read) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(read) <= _REFERENCES:
@@ -81,7 +81,7 @@ def variables_of(*frames: FrameType) -> tuple[Named, dict[str, Module]]:
 
 
 def held_in(value: Any, name: str, depth: int = 2) -> Iterator[tuple[str, Variable]]:
-    """The tensors in a container or an object of the program, with their expressions: "layers[0].w"."""
+    """The tensors in one of the program's containers or objects, with expressions such as "layers[0].w"."""
     if isinstance(value, Variable):
         yield name, value
     elif isinstance(value, Module):  # its parameters already have paths
@@ -102,14 +102,14 @@ def held_in(value: Any, name: str, depth: int = 2) -> Iterator[tuple[str, Variab
 
 
 def name_in(frame: FrameType, tensor: Any) -> str:
-    """A function's name for a tensor: a variable, or part of one; "" if unnamed."""
+    """A function's name for a tensor: a variable, or an expression for part of one; "" if unnamed."""
     named_values = [(name, value) for name, value in variables(frame).items() if name.isidentifier()]
     parts = (pair for name, value in named_values for pair in islice(held_in(value, name), _MOST))
     return next((name for name, value in chain(named_values, parts) if value is tensor), "")
 
 
 def expression(code: CodeType, offset: int) -> str:
-    """An instruction's source expression on one line; "" if it cannot be read or belongs to minigrad."""
+    """The source expression of a bytecode instruction, on one line; "" if it cannot be read or belongs to minigrad."""
     if Path(code.co_filename).is_relative_to(_PACKAGE):
         return ""
     line, end, begin, stop = next(islice(code.co_positions(), offset // 2, None), (None,) * 4)
@@ -128,15 +128,15 @@ def function_text(function: Callable[..., Any]) -> str:
 
 
 class Variables:
-    """The first names that the program binds results to. ``look`` reads the variables of the functions that recorded
-    earlier ops. A function's arguments do not name earlier results."""
+    """Records the first name that the program binds each result to. ``look`` reads the variables of the functions that
+    recorded earlier ops. A function's parameters do not name results of earlier ops."""
 
     def __init__(self) -> None:
         self.names: dict[tuple[Node, int], str] = {}  # names of results, by node and slot
-        self._frames: dict[FrameType, int] = {}  # with the order of the first node that each recorded
+        self._frames: dict[FrameType, int] = {}  # each with the order of the first node that it recorded
 
     def look(self, frame: FrameType | None = None, node: Node | None = None) -> None:
-        """Read the functions' variables, forget functions that have returned, and note the function that ran an op."""
+        """Read the functions' variables, forget functions that have returned, and add the function that ran an op."""
         for recorder, first in reversed(self._frames.items()):
             code = recorder.f_code
             arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -151,7 +151,7 @@ class Variables:
 
 
 def tensors_within(value: Any, name: str = "") -> Iterator[tuple[str, Variable]]:
-    """The tensors in a value and their names: "batch", "batch 0", "batch.mask"."""
+    """The tensors in a value with names such as "batch", "batch 0" or "batch.mask"."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
     value = value._asdict() if hasattr(value, "_asdict") else value  # a named tuple
@@ -170,11 +170,11 @@ def tensors_within(value: Any, name: str = "") -> Iterator[tuple[str, Variable]]
 
 
 def argument_names(function: Callable[..., Any], inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Named:
-    """The tensors among a call's arguments, with the function's names for them."""
+    """The tensors in a call's arguments, named by the function's parameters."""
     target = function.forward if isinstance(function, Module) else function
     try:
         bound = inspect.signature(target).bind(*inputs, **kwargs).arguments
-    except (TypeError, ValueError):  # it is built in, or the call itself will fail
+    except (TypeError, ValueError):  # the function is built in, or the call itself will fail
         bound = {"input": inputs, **kwargs} if len(inputs) > 1 else {"input": (*inputs, None)[0], **kwargs}
     return [pair for name, value in bound.items() for pair in tensors_within(value, name)]
 
@@ -218,7 +218,7 @@ class Modules(ModuleNames):
 
 
 def input_name(node: Node, i: int) -> str:
-    """An op's name for argument ``i``: "x", "xs 2" for a variadic op, or the name in a Function's ``forward``."""
+    """An op's name for argument ``i``: "x", "xs 2" for a variadic op, or the parameter of a Function."""
     op = node.op
     function = getattr(op, "function", None)
     if function is not None:
@@ -234,7 +234,7 @@ def is_array(value: Any) -> bool:
 
 
 def argument_text(value: Any) -> str:
-    """The text of a non-tensor argument: a slice as in an index, an array by dtype and shape."""
+    """The text of a non-tensor argument. Slices look like an index; arrays show only dtype and shape."""
     return cut(_text(value), 200)
 
 
@@ -250,7 +250,7 @@ def _text(value: Any) -> str:
         return "..."
     if isinstance(value, np.dtype):
         return value.name
-    if is_array(value):  # not the array module, an argument of some ops
+    if is_array(value):  # but not the array module, which is an argument of some ops
         return f"{value.dtype.name} {tuple(value.shape)}"
     return repr(value)
 
@@ -262,7 +262,7 @@ Definition = ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def op_info(op: Op, array: Array | None = None) -> OpInfo:
-    """The description of an op, or of a user-defined Function, with its kernel for an array's backend, or for NumPy."""
+    """Describe an op or a user-defined Function, with its kernel for an array's backend (NumPy by default)."""
     function = getattr(op, "function", None)
     rules = {name: rule for name, (rule, _) in op.rules.items()} if function is None else {BACKWARD: function.backward}
     sources = {name: source for name, rule in rules.items() if (source := source_of(rule)) is not None}
@@ -285,7 +285,7 @@ def op_info(op: Op, array: Array | None = None) -> OpInfo:
 
 
 def _names(code: CodeType) -> set[str]:
-    """The global names used in a function's code and in its inner functions."""
+    """The global names used by a function and its inner functions."""
     inner = (c for c in code.co_consts if isinstance(c, CodeType))
     return set(code.co_names).union(*map(_names, inner))
 
@@ -295,8 +295,8 @@ def _first_line(thing: Any) -> str:
 
 
 def source_of(function: Function | None) -> Source | None:
-    """The text of a function or lambda, dedented by its first line; None without a source. A rule is a lambda in a
-    decorator, identified in its file by the lines and columns of its compiled code."""
+    """The source of a function or lambda, dedented by its first line; None if it is not available. A rule is a lambda
+    in a decorator, which is located in its file by the lines and columns of its compiled code."""
     function = inspect.unwrap(function) if function is not None else None
     code = getattr(function, "__code__", None)
     if code is None:
@@ -322,7 +322,7 @@ def source_of(function: Function | None) -> Source | None:
 
 @lru_cache(64)
 def _definitions(text: str) -> dict[int, list[Definition]]:
-    """The functions and lambdas in a file by their first lines, including decorators."""
+    """The functions and lambdas in a file, by first line (including decorators)."""
     try:
         tree = ast.parse(text)
     except SyntaxError:  # the file has changed since its import, or is not Python

@@ -1,5 +1,5 @@
-"""Graphs of existing tensors, and of calls that are recorded while they run: the nodes on the tape, the leaves that
-they read, their modules and their memory are converted to plain data."""
+"""Builds graphs of existing tensors, and of calls that are recorded while they run. The nodes on the tape, the leaves
+that they read, their modules and their memory are converted to plain data."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _NOW = "in place, since it was read: these are its current numbers"
 
 
 class Builder:
-    """Builds a graph of all nodes that lead to a tensor, oldest first, each after the leaves that it reads."""
+    """Builds a graph of all nodes that contribute to a tensor, oldest first, each after the leaves that it reads."""
 
     def __init__(
         self, title: str, root: Variable, modules: naming.Modules, pairs: naming.Named, call: Observation | None = None
     ) -> None:
         self.root, self.modules, self._seen = root, modules, call
         self.tape = nodes_behind((root,))
-        self.number: dict[Node | int, int] = {}  # numbers in the graph, by node or by a leaf's id
+        self.number: dict[Node | int, int] = {}  # indices in the graph, by node or by a leaf's id
         self.edges: dict[tuple[Node, int], Edge] = {}  # the edges that carry gradients, by node and position
         self._ops_seen, self._leaves_seen = (call.ops, call.leaves) if call else ({}, {})
         self._parameters = modules.parameters()  # names, by id
@@ -59,14 +59,14 @@ class Builder:
                 self._results.setdefault((source, slot), name)
         self._modules = {} if call else modules_of(self.tape, self._parameters, modules.by_path)
         self._graph = Graph(title, [], [], {}, {}, 0)
-        self.leaf_of: dict[int, Any] = {}  # tensors without a recorded op, by number
+        self.leaf_of: dict[int, Any] = {}  # tensors without a recorded op, by index
         self._op_keys: dict[int, str] = {}  # by the op's id
         unseen = [node for node in self.tape if node not in self._ops_seen]
         self._known, self._missing = computed_again(unseen, _alive([root, *(tensor for _, tensor in pairs)], self.tape))
         self._shapes = {edge[:2]: edge[2:] for node in self.tape for edge in node.edges}
         for node in self.tape:
             self._add(node)
-        self._known = {}  # frees them
+        self._known = {}  # frees the results
         count = Counter[str]()
         for leaf in self._graph.nodes:
             if leaf.kind != "op":
@@ -83,7 +83,7 @@ class Builder:
         return any(node.saved is None for node in self.tape)
 
     def is_large(self) -> bool:
-        """Whether keeping the data to recompute the graph would take much memory."""
+        """Whether the data needed to recompute the graph would take too much memory."""
         shapes = [edge[2] for node in self.tape for edge in node.edges]
         shapes += [getattr(leaf, "array", leaf).shape for leaf in self.leaf_of.values()]
         return sum(map(math.prod, shapes)) > MOST
@@ -122,7 +122,7 @@ class Builder:
         return replace(self._graph, nodes=nodes, edges=edges)
 
     def drawn(self, run: bool) -> Graph:
-        """The graph with gradients: all of them with ``run``, or the remaining ones if a backward pass freed it."""
+        """The graph with gradients: all of them with ``run``, but only those of leaves if the graph was freed."""
         gradients = Shown(self.tape)
         if self.is_released():
             gradients.take(self.leaves())
@@ -151,7 +151,7 @@ class Builder:
     def _add(self, node: Node) -> None:
         added, others = self._ops_seen.get(node) or self._unseen(node)
         names = [naming.input_name(node, i) for i in node.plan.inputs]
-        added.op = node.op.name  # its leaves may be named after the op
+        added.op = node.op.name  # leaves may be named after the op
         pairs = zip(node.edges, names, strict=True)
         sources = [self._read(edge[0], "input", added, name, node.order) for edge, name in pairs]
         constants = [self._read(value, "constant", added, name, node.order) for name, value in others]
@@ -188,7 +188,7 @@ class Builder:
         return added, others
 
     def _read(self, value: Any, kind: Kind, reader: data.Node, name: str, since: int) -> int:
-        """The number of a value that an op of order ``since`` reads as ``name``; a new leaf is added."""
+        """The index of a value that an op of order ``since`` reads as ``name``. A new leaf is added if necessary."""
         if (existing := place_in(self.number, value)) is not None:
             return existing
         number = self.number[id(value)] = len(self._graph.nodes)
@@ -234,7 +234,7 @@ class Builder:
         return f"{name.removesuffix(' (a view)')} (a view)" if name else ""
 
     def _add_memory(self) -> None:
-        """Record the bytes that nodes keep alive, each piece once, at the oldest node, without parameters."""
+        """Record the bytes that nodes keep alive, except parameters. Shared memory counts towards the oldest node."""
         parameters = (leaf for i, leaf in self.leaf_of.items() if self._graph.nodes[i].kind == "parameter")
         counted = {id(memory) for leaf in parameters for memory in memory_of(leaf)}
         for node in self.tape:
@@ -270,26 +270,26 @@ def _alive(tensors: Iterable[Variable], tape: list[Node]) -> dict[Any, Any]:
 
 
 def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
-    """The program's hooks on a gradient, as an attribute. (``retain_grad`` only reads it.)"""
+    """The program's hooks on a gradient, as an attribute. ``retain_grad``'s hook is omitted, as it only reads."""
     hooks = [hook for table in tables for key, hook in table.items() if key != RETAINED]
     return {"hooks": ", ".join(map(naming.function_text, hooks))} if hooks else {}
 
 
 def _made_by(leaf: Any) -> str:
-    """The expression in the program that created a tensor: "mg.tensor(2.0)"; "" if unknown."""
+    """The program's expression that created a tensor, such as "mg.tensor(2.0)"; "" if unknown."""
     origin = leaf.origin if isinstance(leaf, WeakValue) else getattr(leaf, "_origin", None)
     return "" if origin is None else naming.expression(*origin)
 
 
 def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
-    """The names and values that a node saves, each with a key to the node whose result it is."""
+    """The names and values that a node saves, each with the node, tensor or array that it comes from."""
     yield from ((naming.input_name(node, i), value, value) for i, value in kept_arguments(node))
     if node.op.backward is None:
         yield "out", node.out, node
         yield "kernel", node.residual, None
         return
     for i, value in enumerate(node.saved or ()):  # type: ignore[arg-type]  # a Function's
-        is_result = not isinstance(value, Variable)  # if so, a reference, or None
+        is_result = not isinstance(value, Variable)  # a result is saved as a reference, or None
         array = getattr(value, "array", None) if is_result else value
         yield f"saved_tensors {i}", array, node if is_result else value
     for name, value in vars(node.residual).items() if node.residual else ():  # attributes set on ctx in its forward
@@ -300,7 +300,7 @@ def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
 def built(
     caller: str, obj: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any], modules: Mapping[str, Module] | None = None
 ) -> Builder:
-    """The nodes of a tensor, or of a call that runs now and is observed; see ``viz.graph``."""
+    """The nodes of a tensor, or of a call that is made and observed now; see ``viz.graph``."""
     if isinstance(obj, Variable):
         if inputs or kwargs:
             raise TypeError(f"{caller} takes only a tensor, or a module or function and its inputs")
@@ -320,7 +320,7 @@ def built(
     owner = obj if isinstance(obj, Module) else getattr(obj, "__self__", None)
     module_names = naming.Modules(owner if isinstance(owner, Module) else None)
     arguments = naming.argument_names(obj, inputs, kwargs)
-    for op in REGISTRY.values():  # so that no op's time includes the import of its kernel
+    for op in REGISTRY.values():  # import kernels first, so that no op's time includes an import
         of(np.empty(0)).kernels(op.name)
     with Observation(module_names, arguments) as observation:
         root = _start(obj(*inputs, **kwargs))
@@ -334,7 +334,7 @@ def built(
 
 
 def _start(result: Any) -> Variable | None:
-    """Where a call's backward pass starts: the "loss", or the sum of all scalar results if the first is a scalar."""
+    """The start of a call's backward pass: the "loss", or the sum of all scalar results if the first is a scalar."""
     within = naming.tensors_within(result)
     results = [(name, tensor) for name, tensor in within if tensor._wanted() and tensor._source()[0]]
     losses = [tensor for name, tensor in results if "loss" in re.split("[. ]", name)][:1]

@@ -1,4 +1,4 @@
-"""``viz.graph``: the compute graph of a tensor or a call, as an object that shows itself and can be saved."""
+"""``viz.graph``: the compute graph of a tensor or a call, as an object that displays itself and can be saved."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ def graph(
 ) -> GraphView:
     """The compute graph of a tensor, or of a call to a module or function.
 
-    It shows itself in a notebook; ``save`` writes a page, SVG, PNG, PDF, DOT (.dot, .gv) or Mermaid (.mmd).
+    The graph displays itself in a notebook; ``save`` writes a page, SVG, PNG, PDF, DOT (.dot, .gv) or Mermaid (.mmd).
 
     Args:
-        what: a result of recorded ops; or a module or function, which is called with ``inputs`` and ``kwargs`` and
-            recorded. The graph of a call shows the most: all values and times.
-        depth: how many levels of nested modules are open; by default as many as fit on one screen.
+        what: a result of recorded ops, or a module or function to call with ``inputs`` and ``kwargs`` and record. The
+            graph of a call shows the most information: all values and times.
+        depth: how many levels of nested modules to open; by default, as many as fit on one screen.
         colour: the quantity that colours the boxes: "time", "bytes" or "gradient" (its norm).
-        modules: modules by name, for a tensor.
+        modules: if ``what`` is a tensor, the modules to show, by name.
 
-    Raises RuntimeError if no op was recorded, as no tensor in the result requires a gradient; TypeError for a tensor
-    with inputs, or something that cannot be called; ValueError for an unknown colour, or a depth below 0.
+    Raises RuntimeError if no op was recorded because no tensor in the result requires a gradient, TypeError for a
+    tensor with inputs or an object that is not callable, and ValueError for an unknown colour or a negative depth.
     """
     if colour not in get_args(Colour):
-        raise ValueError(f"colour is {colour!r}; it must be one of {', '.join(get_args(Colour))}")
+        raise ValueError(f"colour must be one of {', '.join(get_args(Colour))}, not {colour!r}")
     if depth is not None and depth < 0:
-        raise ValueError(f"depth is {depth}; it must be at least 0")
+        raise ValueError(f"depth must be at least 0, not {depth}")
     nodes = built("graph", what, inputs, kwargs, modules)
     return GraphView(nodes.drawn(run=True), depth, colour, None if nodes.is_large() else nodes)
 
@@ -69,7 +69,7 @@ class GraphView(Picture):
     graph: Graph  # the data
     depth: int | None = None
     colour: Colour = "none"
-    replay: Builder | None = None  # recomputes the graph; None if it is too large or plain data
+    replay: Builder | None = None  # recomputes the graph; None if that is impossible or takes too much memory
     changes: dict[int, list[Change]] = field(default_factory=dict)  # changed numbers, by node
 
     def __repr__(self) -> str:
@@ -77,24 +77,24 @@ class GraphView(Picture):
         return f"<graph of {self.graph.title}: {len(self.graph.nodes)} nodes, {boxes} boxes>"
 
     def change(self, node: int | str, value: float, at: int | None = None) -> GraphView:
-        """The same graph with a different number: recomputes later ops and gradients, but not in the program's tensors.
+        """Return a graph with a changed number and new results and gradients. The program's tensors stay unchanged.
 
         Args:
-            node: its number or unique name. For a result, the difference is added, and the inputs stay unchanged.
-            at: the flat index of the element; by default all elements get the value.
+            node: its index or unique name. If it is a result, the difference is added, and its inputs stay unchanged.
+            at: the flat index of the element; by default, all elements change.
 
-        Raises KeyError if no node, or more than one, has this name; IndexError if the node or element does not exist;
-        ValueError if the dtype cannot hold the number; RuntimeError if the graph cannot be recomputed: it has a
-        user-defined Function, its inputs are gone, its ops read over a million numbers, or it was plain data.
+        Raises KeyError unless exactly one node has this name; IndexError if the node or element does not exist;
+        ValueError if the dtype cannot represent the number; RuntimeError if the graph has a user-defined Function, its
+        inputs are gone, its ops read over a million numbers, or it was created from plain data.
         """
         if self.replay is None:
             raise RuntimeError(
-                f"this graph cannot be recomputed: it is plain data, or its ops read over {MOST:,} numbers"
+                f"this graph cannot be recomputed: it is only plain data, or its ops read over {MOST:,} numbers"
             )
         nodes = self.graph.nodes
         numbers = [nodes[node].id] if isinstance(node, int) else [one.id for one in nodes if one.name == node]
         if len(numbers) != 1:
-            raise KeyError(f"{len(numbers) or 'no'} nodes are called {node!r}: pass the node's number")
+            raise KeyError(f"{len(numbers) or 'no'} nodes are called {node!r}: pass the node's index")
         changes = {**self.changes, numbers[0]: [*self.changes.get(numbers[0], ()), (at, value)]}
         return replace(self, graph=self.replay.changed(changes), changes=changes)
 
@@ -104,7 +104,7 @@ class GraphView(Picture):
 
     @property
     def direction(self) -> Direction:
-        """The direction of the arrows: forward for results and, if any, backward for gradients."""
+        """The directions of the arrows: forward for results and, if there are gradients, also backward."""
         return "forward" if self.graph.backward == "none" else "both"
 
     def page(self) -> Page:
@@ -128,7 +128,7 @@ class GraphView(Picture):
         return library().Source(self.dot(dark))
 
     def svg(self, dark: bool = False) -> str:
-        """The picture drawn by Graphviz's ``dot``. Raises ImportError like ``graphviz``."""
+        """The image drawn by Graphviz's ``dot``. Raises ImportError if Graphviz is missing."""
         return Dot(self.graph, self.tree, self.direction, self.colour, dark).svg()
 
 
@@ -139,16 +139,16 @@ def make_dot(
     show_saved: bool = False,
     max_attr_chars: int = 50,
 ) -> Any:
-    """The whole graph of a tensor as a ``graphviz.Digraph``, with the arguments of torchviz.
+    """The whole graph of a tensor as a ``graphviz.Digraph``. It takes torchviz's arguments.
 
         viz.make_dot(loss, dict(model.named_parameters())).render("loss", format="pdf")
 
     Args:
         var: a result of recorded ops. params: tensors by name; other tensors keep their names from the program.
-        show_attrs, show_saved: show an op's non-tensor arguments, or the values saved for the backward pass.
+        show_attrs: show the non-tensor arguments of ops. show_saved: show the values saved for the backward pass.
         max_attr_chars: the maximum length of an argument in a box.
 
-    Raises TypeError unless var is a tensor, RuntimeError if no op was recorded, ImportError if Graphviz is missing.
+    Raises TypeError if var is not a tensor, RuntimeError if it has no graph, and ImportError if Graphviz is missing.
     """
     graphviz = library()
     if not isinstance(var, Variable):
@@ -171,14 +171,14 @@ def make_dot(
 
 
 def packed(graph: Graph, **more: Any) -> dict[str, Any]:
-    """A graph and more data for a page's script. Values are stored once, in "values"; elsewhere their index is used."""
+    """Data for a page's script: a graph and more. Each value is stored once in "values", and referred to by index."""
     stored = Stored()
     edges = [list(vars(edge).values()) for edge in graph.edges]
     return {**stored.encoded({**vars(graph), "edges": edges, **more}), "values": stored.packed()}
 
 
 def _boxes(graph: Graph, tree: Tree) -> dict[str, Any]:
-    """The nested boxes. A child is its number after "n" or "g"."""
+    """The nested boxes. A child is written as "n" (node) or "g" (group) and its index."""
     groups = []
     for number, group in enumerate(tree.groups):
         more = {"label": label_of(graph, tree, number), "children": [key_of(child) for child in group.children]}

@@ -1,6 +1,6 @@
 """Observers: one for a call, which records each op with its line, module and time, and one for a backward pass, which
 records gradients. Values are summarised immediately, as the program may change them later, and only the summaries are
-kept. The engine itself runs the backward pass, so ``backward()`` would accumulate the same gradients."""
+kept. The autograd engine itself runs the backward pass, so the gradients are the same as from ``backward()``."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ from .graph_data import Value, value_of
 from .graph_names import Modules, Variables, argument_text, input_name, is_array, name_in, readable
 
 Arrays = list[tuple[str, Any]]  # the names and arguments of an op
-Target = tuple[Node | int, int]  # a node (or a leaf's id, as tensors compare elementwise) and the slot
+Target = tuple[Node | int, int]  # a node (or a leaf's id, as == compares tensors elementwise) and the slot
 
 
 class Observation(Within):
-    """Observes the calls inside its context in this thread."""
+    """Observes the ops that run inside its context in this thread."""
 
     def __init__(self, modules: Modules, arguments: Sequence[tuple[str, Variable]] = ()) -> None:
         super().__init__(modules)
         self._arguments_of_call = {id(tensor): name for name, tensor in arguments}
         self.variables = Variables()  # the names of results
-        self.ops: dict[Node, tuple[data.Node, Arrays]] = {}  # unnumbered nodes, and arrays that require no gradient
-        # Leaves by id: its value then, its name in the function that recorded the op, and the leaf itself, to keep its
+        self.ops: dict[Node, tuple[data.Node, Arrays]] = {}  # nodes, and arrays that require no gradient
+        # Leaves by id: the value when read, the name in the function that recorded the op, and the leaf, to keep its
         # id in use.
         self.leaves: dict[int, tuple[Value, str, Any]] = {}
         self.made: dict[int, tuple[ref[Variable], str]] = {}  # results without a gradient, by id: see ``made_of``
         self.clock = clock()
-        self._times: list[list[int]] = []  # for each running op, its start and the observer's time
+        self._times: list[list[int]] = []  # for each running op, its start and the time spent in the observer
 
     def __enter__(self) -> Observation:
         attach(self)
         return self
 
     def __exit__(self, *raised: object) -> None:
-        detach(self)  # the call may have left other observers
+        detach(self)  # other observers may still be attached
         self.variables.look()
 
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:
@@ -88,7 +88,7 @@ class Observation(Within):
         del self._times[len(self.running) :]
 
     def made_of(self, tensor: Any) -> str:
-        """The source and op of a result without a gradient: "target (cast)"; "" for other tensors."""
+        """The source and op of a result without a gradient, such as "target (cast)"; "" for other tensors."""
         result, name = self.made.get(id(tensor), (None, ""))
         return name if result and result() is tensor else ""
 
@@ -104,7 +104,7 @@ class Observation(Within):
 
 
 def by_kind(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Arrays]:
-    """An op's non-array arguments as text, and its arrays, by name. None is left out."""
+    """An op's non-array arguments as text, and its arrays, by name. Arguments that are None are omitted."""
     attributes, others = dict[str, str](), Arrays()
     for name, value in arguments:
         if is_array(value) or isinstance(value, WeakValue):
@@ -115,7 +115,7 @@ def by_kind(arguments: Iterable[tuple[str, Any]]) -> tuple[dict[str, str], Array
 
 
 class Shown(Observer):
-    """Keeps summaries of all gradients. A result with a single edge shares the edge's summary."""
+    """Stores summaries of all gradients. A result with a single reader shares the summary of its edge."""
 
     def __init__(self, tape: list[Node]) -> None:
         self.edges: dict[tuple[Node, int], Value] = {}  # by node and position
@@ -173,7 +173,7 @@ class Shown(Observer):
 
 
 def clock() -> Callable[[], int]:
-    """A clock in ns; with a GPU, it waits until the GPU has finished."""
+    """A clock in ns. If a GPU is in use, the clock waits until the GPU has finished."""
     return gpu_clock if "cupy" in sys.modules and cuda.is_available() else perf_counter_ns
 
 
@@ -183,14 +183,14 @@ def target_of(target: Node | Variable, slot: int) -> Target:
 
 
 def place_in(numbers: Mapping[Node | int, int], value: Any) -> int | None:
-    """The number of a node, of a tensor's node, or of a leaf; None for other values."""
+    """The index of a node, of a tensor's node, or of a leaf; None for other values."""
     node = value if isinstance(value, Node) else getattr(value, "_node", None)
     number = None if node is None else numbers.get(node)
     return numbers.get(id(value)) if number is None else number
 
 
 def watch_backward(root: Variable, observer: Observer, free: bool = False) -> None:
-    """Run backward from a tensor, starting with ones. The program's hooks run, except ``retain_grad``'s."""
+    """Run backward from a tensor, starting with ones. All hooks of the program run, except those of ``retain_grad``."""
     tables = [hooks for node in nodes_behind((root,)) for hooks in (node.hooks or {}).values() if RETAINED in hooks]
     away = [hooks[RETAINED] for hooks in tables]
 

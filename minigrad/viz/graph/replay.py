@@ -1,7 +1,7 @@
-"""Reruns the ops on a tape, for results that were not kept, and for a graph with changed numbers. minigrad's ops draw
-no random numbers, but user-defined ops might, so they do not run. Lost results are computed only from values that have
-not changed since, and must agree with the results that are still known. For changed numbers, ops run on copies. The
-inputs of a changed result stay as they are, and its gradient uses the same rules."""
+"""Reruns the ops on a tape to recompute results that were not kept, or the results for changed numbers. minigrad's ops
+draw no random numbers, but user-defined ops might, so they are not rerun. Lost results are computed only from values
+that have not changed since, and must agree with the results that are still known. For changed numbers, ops run on
+copies. If a result is changed, its inputs stay unchanged, and its gradient uses the same rules."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ...backend import ARRAY_TYPES, dtype as dt, of
 from ...backend.dtype import Array
 from ...ops.op import Op
 
-BUDGET = 4_000_000  # maximum numbers read and written; larger models are not recomputed
+BUDGET = 4_000_000  # maximum number of elements read and written; larger models are not recomputed
 CHANGED = "its inputs have changed since"
 GONE = "its inputs are gone"
-_APART = 100  # tolerance between two computations, in units of the dtype's rounding, relative to the largest number
+_APART = 100  # tolerance between two computations, as a multiple of the dtype's eps, relative to the largest number
 Results = dict[Any, Array]  # by node and slot
-Change = tuple[int | None, float]  # an element's flat index (None: all), and the number
-Changes = Mapping[int, Sequence[Change]]  # by node number, in order
+Change = tuple[int | None, float]  # an element's flat index (None: all), and its new value
+Changes = Mapping[int, Sequence[Change]]  # by node index, in order
 
 
 class UnknownError(RuntimeError):
-    """An argument is no longer known. The message gives the reason."""
+    """An op's argument or result is not known. The message gives the reason."""
 
 
 def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[Node, str]]:
-    """All results on a tape (older nodes first), including the ``alive`` ones, and why others are unknown."""
+    """All known results on a tape (older nodes first), including the ``alive`` ones, and why others are unknown."""
     results_by_slot, reasons = dict(alive), dict[Node, str]()
     new: set[Node] = set()
     left = BUDGET
@@ -69,7 +69,7 @@ def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[
 
 
 def arguments_of(node: Node, result: Callable[[Node, int], Any], leaf: Callable[[Any], Any]) -> list[Any]:
-    """A node's arguments: ``result(node, slot)`` for results with a gradient, ``leaf(value)`` for others."""
+    """A node's arguments: ``result(node, slot)`` for results of recorded ops, and ``leaf(value)`` for other values."""
 
     def read(value: Any) -> Any:
         if type(value) in (tuple, list):
@@ -86,7 +86,7 @@ def arguments_of(node: Node, result: Callable[[Node, int], Any], leaf: Callable[
 
 
 def other_arguments(node: Node) -> list[tuple[int, Any]]:
-    """The arguments that require no gradient, by position, or their remains (``autograd.origin``)."""
+    """The arguments that require no gradient, by position. A freed tensor is represented by a WeakValue."""
     saved = dict(kept_arguments(node))
     return [(i, saved.get(i, value)) for i, value in zip(node.plan.others, node.others, strict=True)]
 
@@ -100,12 +100,12 @@ def kept_arguments(node: Node) -> list[tuple[int, Any]]:
 @np.errstate(all="ignore")
 def _results(op: Op, args: list[Any], left: int) -> tuple[Array, ...]:
     if op.backward is not None or not op.builtin:
-        raise UnknownError(f"{op.name} is user-defined, so it is not run again")
+        raise UnknownError(f"{op.name} is user-defined, so it is not rerun")
     if left < 0:
         raise UnknownError("the graph is too large to recompute")
     try:
         out = op.compute(args)[0]
-    except Exception as error:  # from code that a program has replaced
+    except Exception as error:  # an op that the program has replaced may raise anything
         raise UnknownError(f"recomputing it failed: {error}") from error
     results = out if isinstance(out, tuple) else (out,)
     return tuple(array if type(array) in ARRAY_TYPES else np.asarray(array) for array in results)
@@ -124,12 +124,12 @@ def _is_close(a: Array, b: Array) -> bool:
 
 @np.errstate(all="ignore")
 def run_again(node: Node, args: list[Any], changes: Sequence[Change]) -> tuple[Any, ...]:
-    """A node's results for other arguments, with changed numbers in the first result."""
+    """Rerun a node with other arguments, and change numbers in its first result."""
     if node.op.backward is not None:
-        raise UnknownError(f"{node.op.name} is a user-defined Function, so it is not run again")
+        raise UnknownError(f"{node.op.name} is a user-defined Function, so it is not rerun")
     try:
         result = apply(node.op, tuple(args))
-    except Exception as error:  # from a number that an op rejects, such as an index
+    except Exception as error:  # the op may reject a number, such as an index
         raise UnknownError(f"{node.op.name} does not run with these numbers: {error}") from error
     results = result if isinstance(result, tuple) else (result,)
     results[0].array = _with_changes(results[0].array, changes)  # the node keeps its own result for its rules
@@ -145,7 +145,7 @@ def copied(leaf: Any, changes: Sequence[Change]) -> Variable:
 
 
 def _with_changes(array: Array, changes: Sequence[Change]) -> Array:
-    """The array, or a copy with changed numbers. Raises IndexError if out of range, ValueError for a wrong dtype."""
+    """The array, or a copy with changes. Raises IndexError if one is out of range, ValueError for a wrong dtype."""
     if not changes:
         return array
     backend = of(array)
@@ -155,7 +155,7 @@ def _with_changes(array: Array, changes: Sequence[Change]) -> Array:
             raise IndexError(f"index {at} is out of range for {host.size} numbers")
         number = dt.converted(np.array(value), host.dtype)
         if host.dtype.kind in "iub" and number != value:
-            raise ValueError(f"{value} is not a number of dtype {dt.of(array).name}")
+            raise ValueError(f"{value} cannot be represented in dtype {dt.of(array).name}")
         host.reshape(-1)[slice(None) if at is None else at] = number
     result: Array = backend.asarray(host, backend.device_of(array))
     return result

@@ -68,7 +68,7 @@ class MultiHeadAttention(nn.Module):
         if by_position is not None:
             mask, causal = allowed(by_position, mask, causal), False
         elif causal and mask is not None:
-            t, s = q.shape[-2], k.shape[-2]  # the queries belong to the last keys
+            t, s = q.shape[-2], k.shape[-2]  # the queries are at the positions of the last keys
             mask, causal = mask & mg.ones(t, s, dtype=mg.bool, device=q.device).tril(s - t), False
         return F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
 
@@ -95,8 +95,8 @@ class MultiHeadAttention(nn.Module):
 
 
 def allowed(scores: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
-    """Scores (B, H, T, S) that are -inf where attention is not allowed: at keys after the query, if ``causal``, and
-    where the mask is False."""
+    """Set scores (B, H, T, S) to -inf where attention is not allowed: at keys after the query, if ``causal``, and where
+    the mask is False."""
     t, s = scores.shape[-2:]
     if causal and t > 1:
         future = mg.full((t, s), -math.inf, dtype=scores.dtype, device=scores.device).triu(s - t + 1)
@@ -170,12 +170,12 @@ class DecoderLayer(nn.Module):
 
 
 def relative_shift(scores: Tensor) -> Tensor:
-    """Scores by distance (B, H, T, S + 1), from S down to 0, -> scores by key (B, H, T, S). Only the latter use memory.
+    """Scores by distance (B, H, T, S + 1), from S down to 0, -> scores by key (B, H, T, S), without a copy.
 
     Dai et al. 2019 (appendix B) call this a shift, Huang et al. 2018 (section 3.4.1) a skew. The row of query i moves
-    left by T − i positions, one less than the row above. This is done by reading rows of S + 1 numbers as rows of
-    length S, starting at number T: number T + i S + j is number i (S + 1) + (T − i + j), in row i and at distance S −
-    (T − i + j) = d. Keys in the future get numbers from other rows.
+    left by T − i positions, one less than the row above. This is done by reading rows of S + 1 elements as rows of
+    length S, starting at element T: element T + i S + j is element i (S + 1) + (T − i + j), in row i and at distance S
+    − (T − i + j) = d. Future keys get elements of other rows.
     """
     b, h, t, s = scores.shape
     return scores.reshape(b, h, t * s)[..., t:].unflatten(-1, (t, s - 1))

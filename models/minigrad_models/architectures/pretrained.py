@@ -4,7 +4,7 @@ config.json          the architecture and its sizes
 model.safetensors    the weights, or pytorch_model.bin (PyTorch's archive), or several such files with an index
 tokenizer.json       or vocab.json and merges.txt, or vocab.txt: see ``minigrad_models.text.pretrained``
 
-Each model has its own names for its weights. A table of ``Rule`` maps them to the names in the file.
+Each model uses its own weight names. A table of ``Rule`` maps them to the names in the file.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Rule:
 
 
 def to_ours(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -> tuple[Weights, list[str]]:
-    """A file's weights by the model's names, and the names that do not match any rule. Raises ValueError if a joined
+    """A file's weights under the model's names, and the names that do not match any rule. Raises ValueError if a joined
     weight cannot be split evenly."""
     rest = dict(weights)
     result: Weights = {}
@@ -71,7 +71,7 @@ def to_ours(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -
 
 
 def to_theirs(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -> Weights:
-    """The weights of a model (or their gradients) by the file's names, without weights that do not match any rule."""
+    """The weights of a model (or their gradients) under the file's names, without those that match no rule."""
     result = {}
     for rule in rules:
         for theirs, ours in rule.names(layers):
@@ -88,7 +88,7 @@ class Pretrained(nn.Module):
     MODEL_TYPE: ClassVar[str]  # the architecture's name in config.json
     ARCHITECTURE: ClassVar[str]  # the class of the transformers library that has the same weights
     HEADS: ClassVar[tuple[str, ...]] = ()  # prefixes of weights that a file may lack; they are initialised randomly
-    READ: ClassVar[tuple[str, ...]] = ()  # entries that are only read, as others contain the same information
+    READ: ClassVar[tuple[str, ...]] = ()  # entries that are read, not written, as others have the same content
     config: Any  # the sizes
     tokenizer: Any = None  # the folder's ``tokenizers.Tokenizer``, or None
 
@@ -98,20 +98,20 @@ class Pretrained(nn.Module):
         raise NotImplementedError
 
     def to_ours(self, weights: Weights) -> tuple[Weights, list[str]]:
-        """A file's weights by the model's names, and the unknown names. Raises ValueError."""
+        """A file's weights under the model's names, and the unknown names. Raises ValueError if a weight is invalid."""
         raise NotImplementedError
 
     def to_theirs(self, weights: Mapping[str, Tensor]) -> Weights:
-        """The weights of the model, or their gradients, by the file's names."""
+        """The weights of the model, or their gradients, under the file's names."""
         raise NotImplementedError
 
     @classmethod
     def from_pretrained(cls: type[Model], folder: str | os.PathLike[str], **changes: Any) -> Model:
         """Read the model and its tokenizer from a folder with the files listed in this module's docstring. The model is
         in evaluation mode, and code in the files never runs. ``changes`` replace entries of config.json, such as a
-        dropout. Raises FileNotFoundError if the folder or a file is missing, ValueError if the files are for another
-        architecture, do not match each other, or are damaged (RuntimeError for the weights file). Warns if the file
-        lacks this model's head, which is then initialised randomly, or has weights that the model does not use."""
+        dropout. Raises FileNotFoundError if the folder or a file is missing, and ValueError if the files are for
+        another architecture, do not match each other, or are damaged (RuntimeError for the weights file). Warns if the
+        file lacks this model's head, which is then initialised randomly, or has weights that the model does not use."""
         path = Path(folder)
         published = {**read_config(path, cls.MODEL_TYPE), **changes}
         file = weights_file(path)
@@ -150,7 +150,7 @@ class Pretrained(nn.Module):
             for name in shapes[:MOST_NAMED]:
                 (theirs,), shape = self.their_names([name]), tuple(there[name].shape)
                 faults.append(f"has {theirs} for {name} as {tuple(ours[name].shape)}, not {shape}")
-            raise ValueError(f"{file} does not fit the {type(self).__name__} of {CONFIG}: it {'; '.join(faults)}")
+            raise ValueError(f"{file} does not match the {type(self).__name__} of {CONFIG}: it {'; '.join(faults)}")
         whole = [name for name, weight in ours.items() if not weight.is_floating_point()]
         if whole:
             which = named(self.their_names(whole))
@@ -188,7 +188,7 @@ class Pretrained(nn.Module):
 
 
 def read_config(folder: Path, model_type: str) -> dict[str, Any]:
-    """The entries of config.json. Raises FileNotFoundError if the folder or the file is missing, ValueError if the
+    """The entries of config.json. Raises FileNotFoundError if the folder or the file is missing, and ValueError if the
     file is damaged or for another architecture."""
     path = folder / CONFIG
     if not folder.is_dir():

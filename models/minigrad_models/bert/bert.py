@@ -67,7 +67,7 @@ FIELDS = {
     "num_hidden_layers": "layers",
     "intermediate_size": "d_ff",
     "hidden_dropout_prob": "dropout",
-    "embedding_dropout_prob": "embedding_dropout",  # only ours
+    "embedding_dropout_prob": "embedding_dropout",  # not in transformers
     "attention_probs_dropout_prob": "attention_dropout",
     "classifier_dropout": "head_dropout",
     "type_vocab_size": "types",
@@ -133,7 +133,7 @@ def numbered(labels: int) -> list[str]:
 
 
 def label_names(published: Mapping[str, Any]) -> list[str]:
-    """The label names in a config.json: ``id2label``, or default names if ``num_labels`` differs in number. Raises
+    """The label names in a config.json: ``id2label``, or default names if their number is not ``num_labels``. Raises
     ValueError if the labels are not numbered from 0."""
     names = published.get("id2label") or {}
     check(names, dict[int | str, str], "id2label")
@@ -231,7 +231,7 @@ class Bert(PretrainedBert):
         return list(self.through(input_ids, attention_mask, token_type_ids))
 
     def pooled(self, states: Tensor) -> Tensor:
-        """States (B, T, D) -> (B, D): a layer on the state of the first token, [CLS]."""
+        """States (B, T, D) -> (B, D): a layer applied to the state of the first token, [CLS]."""
         return self.pooler(states[:, 0]).tanh()
 
     def sentence_embeddings(self, input_ids: Tensor, attention_mask: Mask = None) -> Tensor:
@@ -306,7 +306,7 @@ class WordHead(nn.Module):
         return F.linear(self.transform(states), embedding, self.bias)
 
     def loss(self, states: Tensor, embedding: Tensor, targets: Tensor) -> Tensor:
-        """The mean cross-entropy of targets (B, T), which are IGNORED at words without a prediction (and logits)."""
+        """The mean cross-entropy of targets (B, T). Where a target is IGNORED, no logits are computed."""
         targets = targets.reshape(-1)
         selected = targets != IGNORED
         states = self.transform(states.flatten(0, 1)[selected])
@@ -388,7 +388,7 @@ class BertForPreTraining(BertWithWords):
 
     def losses(self, input_ids: Tensor, words: Tensor, follows: Tensor, **inputs: Tensor | None) -> Pair:
         """The mean cross-entropies of the masked words (B, T), IGNORED elsewhere, and of the next sentence (B), which
-        is 0 if it follows and 1 if not. The loss is the sum of both."""
+        is 0 if it follows and 1 if not. The loss is their sum."""
         states = self.bert(input_ids, **inputs)
         of_pairs = F.cross_entropy(self.next_sentence(self.bert.pooled(states)), follows)
         return self.words.loss(states, self.bert.embedding.weight, words), of_pairs
@@ -485,7 +485,7 @@ class BertForQuestionAnswering(BertWithHead):
 
 
 def initialise(*modules: nn.Module) -> None:
-    """Initialise as the authors' code does: weights from N(0, 0.02²), zero biases, zero for the padding token."""
+    """Initialise as the authors' code does: weights from N(0, 0.02²), zero biases, and a zero padding embedding."""
     for module in (part for whole in modules for part in whole.modules()):
         if isinstance(module, nn.Linear | nn.Embedding):
             nn.init.normal_(module.weight, std=0.02)

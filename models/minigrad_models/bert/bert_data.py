@@ -20,7 +20,7 @@ from ..text.subwords import load_library
 from .bert import IGNORED, padded
 
 Item = TypeVar("Item")
-CASES = "-DOCSTART-"  # a line of CoNLL's files between documents
+CASES = "-DOCSTART-"  # the line between documents in CoNLL's files
 
 
 class Labelled(NamedTuple):
@@ -48,14 +48,14 @@ class Question(NamedTuple):
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """A file's lines with their numbers. Raises FileNotFoundError."""
+    """A file's lines with their numbers. Raises FileNotFoundError if the file does not exist."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     return enumerate(read_lines(path), 1)
 
 
 def find(folder: Path, *names: str) -> Path:
-    """The first of several files to exist in a folder, plain or as .gz. Raises FileNotFoundError if none exists."""
+    """The first of several files that exists in a folder, plain or gzipped. Raises FileNotFoundError if none exists."""
     for name in names:
         for path in (folder / name, folder / f"{name}.gz"):
             if path.is_file():
@@ -111,7 +111,7 @@ def tagged(path: Path) -> list[Tagged]:
 
 
 def iob2(tags: Sequence[str]) -> list[str]:
-    """Tags in which each entity begins with B; in IOB1, B only marks an entity after another of its type."""
+    """Tags in which each entity begins with B. In IOB1, B only marks an entity right after another of its type."""
     before = ["O", *tags[:-1]]
     return [
         f"B-{tag[2:]}" if tag.startswith("I-") and last[2:] != tag[2:] else tag
@@ -122,7 +122,7 @@ def iob2(tags: Sequence[str]) -> list[str]:
 def questions(path: Path) -> list[Question]:
     """SQuAD (Rajpurkar et al. 2016), version 1.1: {"data": [{"paragraphs": [{"context", "qas": [{"id", "question",
     "answers": [{"text", "answer_start"}]}]}]}]}. Answers may be missing. Raises FileNotFoundError if the file does not
-    exist, ValueError if it is damaged or an answer is not at the given position."""
+    exist, and ValueError if it is damaged or an answer is not at the given position."""
     text, result = "\n".join(line for _, line in lines(path)), []
     try:
         for paragraph in (paragraph for article in json.loads(text)["data"] for paragraph in article["paragraphs"]):
@@ -133,7 +133,7 @@ def questions(path: Path) -> list[Question]:
                 for words, start in answers:
                     if not words or start < 0 or context[start : start + len(words)] != words:
                         where = f"at character {start} of its text"
-                        raise ValueError(f"the answer {words[:40]!r} of question {number} is not {where}")
+                        raise ValueError(f"the answer {words[:40]!r} to question {number} is not {where}")
                 if not question.strip() or not context.strip():
                     raise ValueError(f"question {number} or its text is empty")
                 result.append(Question(question, context, tuple(answers), number))
@@ -154,7 +154,7 @@ def filled(items: list[Item], path: Path) -> list[Item]:
 
 
 def held_out(items: Sequence[Item], part: int = 10) -> tuple[list[Item], list[Item]]:
-    """Split off every ``part``-th example in random order, returned last. The split is the same in all runs."""
+    """Shuffle the examples, and split off every ``part``-th, returned last. The split is the same in all runs."""
     order = np.random.default_rng(0).permutation(len(items)).tolist()
     return [items[i] for place, i in enumerate(order) if place % part], [items[i] for i in order[::part]]
 
@@ -165,7 +165,7 @@ class Feature(NamedTuple):
     ids: list[int]  # word pieces
     types: list[int]  # the text that each piece belongs to: 0 or 1
     target: Any  # the correct answer: one or several numbers, or a list for all pieces; None for a prediction
-    example: int  # the example number
+    example: int  # the index of the example
     places: list[Any]  # the word or characters of each piece, if the task needs them; None for special tokens
 
 

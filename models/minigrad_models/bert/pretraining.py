@@ -1,9 +1,9 @@
 """Pre-training on text: masked words and next sentences (Devlin et al. 2019, section 3.1, appendices A.1 and A.2).
 
 The text is read as a sequence of sentences: lines are split after full stops, question and exclamation marks. An
-example is a sequence of sentences that fits, split into text A and text B. In half of the examples, text B is replaced
-with sentences from elsewhere. The random numbers depend only on the seed, the epoch and the batch, so each epoch has
-new masks and training can resume anywhere.
+example is a sequence of sentences within the length limit, split into text A and text B. In half of the examples, text
+B is replaced with sentences from elsewhere. The random numbers depend only on the seed, the epoch and the batch, so
+each epoch has new masks and training can resume anywhere.
 
 Shapes: B batch, T pieces.
 """
@@ -53,7 +53,7 @@ class Batch(NamedTuple):
 
 
 class Place(NamedTuple):
-    """An example: the range of pieces of each text, end excluded, and whether B follows A."""
+    """An example: the range of pieces of each text (end excluded), and whether B follows A."""
 
     a: tuple[int, int]
     b: tuple[int, int]
@@ -71,7 +71,7 @@ class Sentences:
         return len(self.starts) - 1
 
     def places(self, longest: int, random: np.random.Generator) -> list[Place]:
-        """The examples of one pass over the sentences, of at most ``longest`` pieces without special tokens."""
+        """The examples of one pass over the sentences, at most ``longest`` pieces each, not counting special tokens."""
         result: list[Place] = []
         first = int(random.integers(min(4, len(self) - 1)))
         while first < len(self) - 1:
@@ -87,7 +87,7 @@ class Sentences:
                 begin = self._elsewhere(first, last, left, random)
                 b = self._span(begin, max(self._end(begin, space - (a[1] - a[0])), begin + 1), left)
             result.append(Place(a, b, follows))
-            first = last if follows else middle  # the sentences that B would have had are used next
+            first = last if follows else middle  # the sentences that B replaces are used next
         return result
 
     def _end(self, first: int, space: int) -> int:
@@ -95,8 +95,8 @@ class Sentences:
         return int(np.searchsorted(self.starts, self.starts[first] + space, "right")) - 1
 
     def _elsewhere(self, first: int, last: int, space: int, random: np.random.Generator) -> int:
-        """A random sentence outside a run (or inside, if there is no other) that fits, as a following sentence does: a
-        truncated sentence would reveal the label."""
+        """A random sentence outside a run (or inside, if there is no other) that fits without truncation, like
+        sentences that follow: truncation would reveal the label."""
         others = len(self) - (last - first)
         for _ in range(TRIES):
             place = int(random.integers(others or len(self)))
@@ -153,13 +153,13 @@ class Examples:
 
 
 def split(path: Path) -> list[str]:
-    """The sentences of a file. Raises FileNotFoundError."""
+    """The sentences of a file. Raises FileNotFoundError if it is missing."""
     pieces = (piece.strip() for _, line in lines(path) for piece in SENTENCE.split(line))
     return [piece for piece in pieces if piece]
 
 
 def read(tokenizer: Any, texts: Sequence[str]) -> Sentences:
-    """Sentences as word pieces. Raises ValueError if fewer than two sentences have pieces."""
+    """Sentences as word pieces. Raises ValueError if fewer than two sentences contain word pieces."""
     tokenizer.encode_special_tokens = True  # "[MASK]" in the text is plain text
     ids = [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
     sentences = Sentences([piece for piece in ids if piece])
@@ -184,7 +184,7 @@ class Options(NamedTuple):
 
 
 def pretrain(options: Options) -> dict[str, float]:
-    """Train on text, save the best model, and return its metrics. A stopped run is resumed."""
+    """Train on text, save the best model, and return its metrics. An interrupted run is resumed."""
     texts = split(options.text) if options.text else [pair.source for pair in english_italian.load()]
     border = len(texts) - max(2, round(HELD_OUT * len(texts)))
     if border < 2:

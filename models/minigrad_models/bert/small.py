@@ -43,7 +43,7 @@ def _moods(texts: Iterator[str], split: Split, random: np.random.Generator) -> I
 
 
 def _paraphrases(texts: Iterator[str], split: Split, random: np.random.Generator) -> Iterator[Labelled]:
-    """A sentence, and the same sentence with its time in front. Other pairs differ in a "not" or a place."""
+    """A sentence, and the same sentence with its time moved to the front. Other pairs differ in a "not" or a place."""
     places = PLACE.split("|")
     for match in filter(None, map(TIME.fullmatch, texts)):
         words, label = tokenize(match[1]), "equivalent"

@@ -78,7 +78,7 @@ class Task(ABC):
     longest: int = 128  # pieces that the model reads at once
     kind: ClassVar[type[Pretrained]]  # the model with its head
     unit: ClassVar[str] = "examples"  # their number weights the losses
-    windows: ClassVar[bool] = False  # read a second text that is too long in windows instead of truncating it
+    windows: ClassVar[bool] = False  # split an overlong second text into windows instead of truncating it
     train: ClassVar[tuple[str, ...]]  # names of the training file; the first that exists is used
     dev: ClassVar[tuple[str, ...]]  # names of the evaluation file
 
@@ -122,7 +122,7 @@ class Classification(Task):
     """Assigns texts, or pairs of texts, to classes: the pooled state of [CLS] goes through a linear layer (Devlin et
     al. 2019, figure 4, a and b)."""
 
-    count: int = 1  # texts of an example: 1, or 2 for pairs
+    count: int = 1  # texts per example: 1, or 2 for pairs
     reader: Callable[[Path, Mapping[str, str]], list[Labelled]] = sentences  # (file, names of labels) -> examples
     names: Mapping[str, str] = field(default_factory=dict)  # of labels that are numbers in the files
     positive: str | None = None  # the positive label for F1; None evaluates only the accuracy
@@ -191,8 +191,8 @@ class Classification(Task):
 
 @dataclass(frozen=True)
 class Spans(Task):
-    """Questions about a text. Each piece gets two logits, for being the first and the last in the answer (Devlin et al.
-    2019, section 4.2). Text that is too long is read in overlapping windows, and the best span overall is used."""
+    """Questions about a text. Each piece gets two logits: for being the first and the last piece of the answer (Devlin
+    et al. 2019, section 4.2). Overlong text is read in overlapping windows, and the best span overall is used."""
 
     kind, windows = BertForQuestionAnswering, True
     train, dev = ("train.json", "train-v1.1.json"), ("dev.json", "dev-v1.1.json")
@@ -271,7 +271,7 @@ class Spans(Task):
 
 def span_of(places: Sequence[tuple[int, int] | None], answer: str, start: int) -> tuple[int, int]:
     """The first and last piece of an answer in a window; 0, 0 if the window does not contain all of it. ``places`` has
-    the character range of each piece, None if the piece is not from the text. The answer begins at ``start``.
+    the character range of each piece, or None if the piece is not from the text. The answer begins at ``start``.
     """
     end = start + len(answer)
     inside = [i for i, place in enumerate(places) if place is not None and place[0] < end and place[1] > start]
@@ -282,8 +282,8 @@ def span_of(places: Sequence[tuple[int, int] | None], answer: str, start: int) -
 
 
 def best_span(logits: Array, allowed: Array) -> tuple[tuple[int, int] | None, float]:
-    """The first and last piece with the largest sum of logits (T, 2), in this order, at most LONGEST_ANSWER apart,
-    among the ``allowed`` pieces (T,): the pieces in the text. Logits beyond T are padding."""
+    """The first and last piece of the span with the largest sum of logits (T, 2), among spans of at most LONGEST_ANSWER
+    pieces. Both must be ``allowed`` (T,), that is, in the text. Logits beyond T are padding."""
     size = len(allowed)
     if not allowed.any():
         return None, -np.inf
@@ -381,7 +381,7 @@ class Tagging(Task):
         return Tagged(tuple(line.split()))
 
     def show(self, example: Tagged, answer: Tags) -> str:
-        """Word/tag, or only the word outside of entities."""
+        """Word/tag for words in entities, and only the word elsewhere."""
         both = zip(example.words, answer, strict=True)
         return " ".join(word if tag == OUTSIDE else f"{word}/{tag}" for word, tag in both)
 

@@ -104,7 +104,7 @@ def begin(
     Raises OSError, ValueError or RuntimeError if the weights are missing or cannot be used."""
     if source == SCRATCH:
         return from_scratch(kind, texts, size, positions, labels)
-    changes: dict[str, Any] = {"num_labels": 2}  # for a span: the two numbers of a piece
+    changes: dict[str, Any] = {"num_labels": 2}  # for a span: two logits per piece
     if labels:
         numbers = {label: i for i, label in enumerate(labels)}
         changes = {"id2label": {str(i): label for label, i in numbers.items()}, "label2id": numbers}
@@ -193,7 +193,7 @@ class Trained(NamedTuple):
 
     @mg.no_grad()
     def answers(self, examples: Sequence[Any], features: Sequence[Feature] | None = None) -> list[Any]:
-        """The answer to each example. A progress bar appears on stderr after two seconds. Raises ValueError."""
+        """The answer to each example. Shows progress on stderr after two seconds. Raises the errors of ``features``."""
         features = self.features(examples) if features is None else features
         order = sorted(range(len(features)), key=lambda i: len(features[i].ids))
         outputs: dict[int, Array] = {}
@@ -205,7 +205,7 @@ class Trained(NamedTuple):
 
 
 def finetune(task: AnyTask, options: Options) -> dict[str, float]:
-    """Fine-tune, save the best model, and return its metrics. A stopped run is resumed."""
+    """Fine-tune, save the best model, and return its metrics. An interrupted run is resumed."""
     train, dev = task.read(options.data)
     labels = sorted(set(task.said(train)))
     task.check(dev, labels)

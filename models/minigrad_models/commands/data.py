@@ -1,5 +1,5 @@
 """``minigrad data``: downloads the published data sets in ``data.toml`` to the folder where programs look for them. A
-file has the suffix .part until its SHA-256 hash is verified; the next attempt or call resumes the download."""
+file has the suffix .part until its SHA-256 hash is verified. The next attempt or call resumes the download."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def fetch(file: File, folder: Path) -> None:
 
 
 def download(file: File, part: Path) -> None:
-    """Download the rest of a partial file, or all of it if the server lacks ranges. Raises like ``fetch``."""
+    """Download the rest of a partial file, or all of it if the server lacks ranges. Raises the errors of ``fetch``."""
     there = part.stat().st_size if part.exists() else 0
     if there >= file.size:
         return  # the digest is checked later

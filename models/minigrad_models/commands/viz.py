@@ -35,7 +35,7 @@ def add(p: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show or save the picture. Returns the exit status."""
+    """Show or save the view. Returns the exit status."""
     view = view_of(options.what, options.device)
     if options.output is None:
         view.show()
@@ -46,12 +46,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def view_of(words: list[str], device: str = "cpu") -> View:
-    """The picture for some runs, a MIDI file, or a model and a sentence."""
+    """The view of some runs, a MIDI file, or a model and a sentence."""
     from ..viz import piano_roll, training
 
     first, *rest = words
     if not Path(first).exists():
-        raise FileNotFoundError(f"{first} does not exist: give a run folder, a MIDI file, or a model")
+        raise FileNotFoundError(f"{first} does not exist: pass a run folder, a MIDI file, or a model")
     if sentences := [word for word in rest if not Path(word).exists()]:
         if len(rest) > 1:
             raise ValueError(f"expected a model and one sentence in quotation marks, but {sentences[0]!r} is no file")

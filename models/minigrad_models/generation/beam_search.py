@@ -81,9 +81,9 @@ class RepetitionPenalty:
 def greedy(
     decoder: Decoder, max_new_tokens: Limits = 100, eos_token_id: int | None = EOS, on_token: OnToken | None = None
 ) -> list[Hypothesis]:
-    """The likeliest token at each step, up to ``eos_token_id`` (None: no token ends a sentence) or ``max_new_tokens``,
-    a limit for all sentences or for each, which includes EOS. ``on_token`` is called with each token and the index of
-    its sentence as soon as the token is generated."""
+    """Choose the likeliest token at each step, up to ``eos_token_id`` (None: no token ends a sentence) or
+    ``max_new_tokens``, a limit for all sentences or one for each, which includes EOS. ``on_token`` is called with each
+    token and the index of its sentence as soon as the token is generated."""
     return _generate(decoder, max_new_tokens, lambda logits: logits.argmax(-1), eos_token_id, on_token)
 
 
@@ -97,7 +97,7 @@ def sample(
     eos_token_id: int | None = EOS,
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
-    """Tokens sampled from softmax(logits / temperature), or only from the likeliest tokens: the ``top_k`` likeliest, or
+    """Sample tokens from softmax(logits / temperature), or only from the likeliest tokens: the ``top_k`` likeliest, or
     the smallest set of tokens with a total probability of at least ``top_p``, after temperature and ``top_k`` (nucleus
     sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). All sentences share one random number generator
     (``minigrad.manual_seed``), so a result depends on the rest of the batch. Scores are the model's log-probabilities,
@@ -193,7 +193,7 @@ def beam_search(
     early_stopping: bool = True,
     eos_token_id: int | None = EOS,
 ) -> list[list[Hypothesis]]:
-    """Beam search: continues the W likeliest beginnings of each sentence, and ranks finished hypotheses by
+    """Beam search: continues the W likeliest prefixes of each sentence, and ranks finished hypotheses by
 
         log P(Y | X) / lp(Y),    lp(Y) = ((5 + |Y|) / 6)^α
 
@@ -206,9 +206,9 @@ def beam_search(
         max_new_tokens, eos_token_id: see ``greedy``.
         num_beams: W. With early_stopping, 1 returns the same result as ``greedy``.
         length_penalty: α (0 ranks by log P, which favours short sentences), or lp itself as a function of the length.
-        early_stopping: a sentence is done after W finished hypotheses, as in fairseq, although a longer one might rank
-            higher. If False, it is done when no beam can beat the W-th finished hypothesis. log P only falls, so no
-            continuation of Y scores more than log P(Y) divided by the largest lp over the lengths up to the limit.
+        early_stopping: if True, a sentence is done after W finished hypotheses, as in fairseq, although a longer one
+            might rank higher. If False, it is done when no beam can beat the W-th finished hypothesis. log P only
+            falls, so no continuation of Y scores more than log P(Y) / the largest lp over the lengths up to the limit.
     """
     if num_beams < 1:
         raise ValueError(f"num_beams must be at least 1, not {num_beams}")
@@ -249,7 +249,7 @@ class _Beam:
     def __post_init__(self) -> None:
         # (N, T), with the W rows of a sentence together, likeliest first; W is initially 1
         self.tokens = self.decoder.start
-        self.active = list(range(len(self.limits)))  # the numbers of the sentences that are not done
+        self.active = list(range(len(self.limits)))  # the indices of the sentences that are not done
         self.texts: list[list[int]] = [[] for _ in self.limits]  # the new tokens of each row
         self.log_p = zeros(len(self.limits), 1, device=self.tokens.device)  # of each row (b, W)
         self.finished: list[list[Hypothesis]] = [[] for _ in self.limits]  # of each sentence, best first

@@ -1,6 +1,6 @@
 """Causal language models with a window of tokens, decoders that continue prompts for the searches in
 ``minigrad_models.generation.beam_search``, and transformer layers that cache the keys and values of the tokens so far.
-Adding a token does not change the cached values, so each new token costs only one position.
+Adding a token does not change the cached values, so each new token requires computing only one position.
 
 All prompts in a batch end together: shorter prompts are padded on the left, where the mask is False. Text that outgrows
 the model's context loses its beginning: the model sees the last ``context`` tokens, at positions from 0.
@@ -38,7 +38,7 @@ Norm = tuple[Array, Array, float]  # weight, bias, ε
 
 class Prompts:
     """The prompts in a batch, padded on the left. ``start`` has the tokens (B, T), and ``first`` the index of each
-    row's first token after the padding (N). The padding repeats that token, so that a search only finds tokens in the
+    row's first token after the padding (N). The padding repeats that token, so that a search sees only tokens of the
     prompt. Raises ValueError if prompts are missing or empty, or a token is not in the vocabulary."""
 
     def __init__(self, prompts: Sequence[Sequence[int]], vocabulary: int, device: Any = None) -> None:
@@ -64,10 +64,10 @@ class Prompts:
 
 
 class Plain(Prompts):
-    """The reference: at each step the model, ``Causal`` or with the same attributes, runs over the whole window. When
-    the text outgrows the context, the window moves by ``stride`` tokens at a time. With a stride of 1, each token is
-    predicted from as many tokens as the model can see, but a cache no longer helps; with more, it is refilled once per
-    stride. A batch's windows move together. Raises ValueError like ``Prompts``, and for a stride out of range."""
+    """The reference decoder: at each step, the model (``Causal``, or one like it) runs over the whole window. When the
+    text outgrows the context, the window moves by ``stride`` tokens at a time. With a stride of 1, each token is
+    predicted from as many tokens as the model can see, but a cache no longer helps; otherwise, it is refilled once per
+    stride. A batch's windows move together. Raises ValueError if ``Prompts`` does, or for a stride out of range."""
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
         super().__init__(prompts, model.config.vocabulary, device)
@@ -87,7 +87,7 @@ class Plain(Prompts):
 
 
 class Cached(Plain):
-    """The same logits as ``Plain`` with a cache. Each call of ``next_logits`` must add one token."""
+    """Computes the same logits as ``Plain``, using a cache. Each call of ``next_logits`` must add one token."""
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
         super().__init__(model, prompts, stride, device)
@@ -154,7 +154,7 @@ class Causal(GenerationMixin):
         return self.norm(states)
 
     def hidden_states(self, input_ids: Tensor, attention_mask: Mask = None) -> list[Tensor]:
-        """The inputs of each layer and of the last linear layer: tokens (B, T) -> L + 1 times (B, T, D). The mask (B,
+        """The inputs of each layer and of the last linear layer: tokens (B, T) -> L + 1 tensors (B, T, D). The mask (B,
         T) is 1 or True at tokens, and 0 or False at padding before or after them. Raises ValueError if there are more
         tokens than the model sees."""
         if (count := input_ids.shape[1]) > self.context:

@@ -49,7 +49,7 @@ def generate(
     eos_token_id: int | None = None,
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
-    """Continue prompts by ``max_new_tokens`` (a number for all, or one for each), or up to ``eos_token_id``.
+    """Continue prompts by ``max_new_tokens`` (a number for all, or one for each), or until ``eos_token_id``.
     ``on_token`` is called with each token and the index of its prompt as soon as the token is generated. A beam search
     does not call it, because it finds the tokens only at the end. Raises ValueError for an empty prompt, a token
     outside the vocabulary, or a value out of range."""
@@ -109,7 +109,7 @@ class GenerationMixin(nn.Module):
             on_token: called with the index of a prompt and each new token (for text, the characters that it completes).
 
         Raises ValueError for text without a tokenizer, an empty prompt, a token that is not in the vocabulary, a value
-        out of range, or options that exclude each other.
+        out of range, or mutually exclusive options.
         """
         check_exclusive(temperature, top_k, top_p, num_beams)
         if temperature is None:
@@ -140,8 +140,8 @@ class GenerationMixin(nn.Module):
 def check_exclusive(
     temperature: float | None, top_k: int | None, top_p: float | None, num_beams: int, name: Callable[[str], str] = str
 ) -> None:
-    """Raise ValueError if search options exclude each other. ``name`` maps an option's name to its name in the message,
-    such as ``--top-k``."""
+    """Raise ValueError if search options are mutually exclusive. ``name`` maps an option's name to its name in the
+    message, such as ``--top-k``."""
     limits = [option for option, value in (("top_k", top_k), ("top_p", top_p)) if value is not None]
     drawing = limits + (["temperature"] if temperature else [])
     if num_beams != 1 and drawing:

@@ -60,7 +60,7 @@ class Config:
     if a size is below 1, H does not divide D, a dropout is not a probability, or the activation is unknown."""
 
     vocabulary: int = 50257  # V
-    positions: int = 1024  # the context: the most tokens that the model sees
+    positions: int = 1024  # the context: the maximum number of tokens that the model sees
     d_model: int = 768  # D
     heads: int = 12  # H, which divides D
     layers: int = 12  # L

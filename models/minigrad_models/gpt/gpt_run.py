@@ -1,5 +1,5 @@
-"""The models that a run can train, by the ``model`` setting. They are trained, generate text, and are loaded from a run
-of this program (see ``minigrad_models.programs.folder``) or from a folder in transformers' format.
+"""The models that a run can train, by the ``model`` setting, and how to train them, generate text with them, and load
+them from a run of this program (see ``minigrad_models.programs.folder``) or a folder in transformers' format.
 
 To add a model, add an entry to ``ARCHITECTURES``, and its name to ``gpt_settings.MODELS``.
 """
@@ -43,8 +43,8 @@ from .tokens import Tokens, decode
 class Architecture:
     """A model and how to build, train and score it.
 
-    The model has ``config``, with vocabulary, d_model, layers and d_ff; ``context``, the most tokens that it sees, or
-    None if it reads text of any length; and ``begin(prompts)``, with a ``stride`` if it has a context (see
+    The model has ``config``, with vocabulary, d_model, layers and d_ff; ``context``, the maximum number of tokens that
+    it sees, or None if it reads text of any length; and ``begin(prompts)``, with a ``stride`` if it has a context (see
     ``gpt2.GPT2``). A ``Pretrained`` model can be exported.
     """
 
@@ -111,7 +111,7 @@ class Trained(NamedTuple):
 
 
 def load(path: Path, device: str = "cpu") -> Trained:
-    """The model of a run (the best so far if it is unfinished), of a file, or of a folder in transformers' format."""
+    """The model in a run (the best so far if it is unfinished), in a file, or in a folder in transformers' format."""
     if (path / pretrained.CONFIG).is_file():
         gpt = gpt2.GPT2.from_pretrained(path)
         if gpt.tokenizer is None:
@@ -183,14 +183,14 @@ def evaluate(
 def write(
     trained: Trained, prompts: list[list[int]], length: int, config: GenerationConfig, on_token: OnToken | None = None
 ) -> list[list[int]]:
-    """Continue prompts with ``generation.generate``, without the token that ends text."""
+    """Continue prompts with ``generation.generate``, without the end-of-text token."""
     end = trained.tokens.end
     hypotheses = generation.generate(trained.model, prompts, length, config, end, on_token)
     return [[i for i in hypothesis.tokens if i != end] for hypothesis in hypotheses]
 
 
 def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
-    """The ids of a prompt; by default the token before text, a line break, or the vocabulary's first token."""
+    """The ids of a prompt; by default the end-of-text token, else a line break, else the vocabulary's first token."""
     if text is not None:
         if not text:
             raise ValueError("the prompt is empty: a language model needs at least one token")

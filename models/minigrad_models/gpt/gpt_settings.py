@@ -51,7 +51,7 @@ class TrainingSettings(LanguageUpdates):
 
 @dataclass(frozen=True)
 class Settings(Sections):
-    """All sections. Raises ValueError for a value out of range, naming the setting."""
+    """All sections. Raises a ValueError that names the setting if a value is out of range."""
 
     PRESETS = Path(__file__).parent / "presets"
     FREE = FREE | {"sample"}

@@ -1,4 +1,4 @@
-"""A language model's tokens: characters, bytes, or subwords of bytes. Each token stands for some bytes of UTF-8.
+"""A language model's tokens: characters, bytes, or subwords of bytes. Each token represents some bytes of UTF-8.
 
 Texts may contain bytes that are not UTF-8, encoded by Python's "surrogateescape".
 """
@@ -17,7 +17,7 @@ from ..schema import check, check_size, short
 from ..text.subwords import byte_level, check_vocabulary, load_library
 
 CHUNK = 1 << 20  # characters to encode at once, as the library's results are large
-MOST_NAMED = 10  # the most characters to name in a message
+MOST_NAMED = 10  # the maximum number of characters to name in a message
 END = "<|endoftext|>"  # in GPT-2's vocabulary
 _ESCAPED = "surrogateescape"
 
@@ -26,7 +26,7 @@ class Tokens(ABC):
     """A vocabulary."""
 
     kind: str  # the ``tokenizer`` setting
-    end: int | None = None  # the token that ends text, or None
+    end: int | None = None  # the end-of-text token, or None
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -41,7 +41,7 @@ class Tokens(ABC):
 
     @abstractmethod
     def library(self) -> Any:
-        """The same vocabulary as a ``tokenizers.Tokenizer``. Raises ImportError."""
+        """The same vocabulary as a ``tokenizers.Tokenizer``. Raises ImportError if the library is missing."""
 
     def as_dict(self) -> dict[str, str]:
         """A description that ``from_dict`` reads."""
@@ -121,7 +121,7 @@ class Subwords(Tokens):
         try:
             self._pieces = [name.encode() if name == END else bytes(bytes_of[c] for c in name) for name in names]
         except KeyError as error:
-            raise ValueError(f"a token of the tokenizer contains {error}, which does not stand for a byte") from None
+            raise ValueError(f"a token of the tokenizer contains {error}, which does not represent a byte") from None
 
     @classmethod
     def train(cls, text: str, vocabulary: int) -> Subwords:
@@ -172,7 +172,7 @@ def from_dict(state: dict[str, Any]) -> Tokens:
 
 
 def from_library(tokenizer: Any) -> Tokens:
-    """The vocabulary of GPT-2's or minigrad's ``tokenizers.Tokenizer``. Raises ValueError for any other."""
+    """The vocabulary of GPT-2's or minigrad's ``tokenizers.Tokenizer``. Raises ValueError for any other tokenizer."""
     text = tokenizer.to_str()
     names = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())]
     if _kind(json.loads(text), "decoder") == "Fuse" and all(len(name) == 1 for name in names):
@@ -201,7 +201,7 @@ def _kind(state: dict[str, Any], part: str) -> str | None:
 
 
 def bytes_of_characters() -> dict[str, int]:
-    """The characters that stand for bytes in GPT-2's vocabulary: the byte's own character if it is visible in Latin-1,
+    """The characters that represent bytes in GPT-2's vocabulary: the byte's own character if it is visible in Latin-1,
     otherwise a character from U+0100 on."""
     visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in visible]

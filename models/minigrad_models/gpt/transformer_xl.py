@@ -164,14 +164,14 @@ class TransformerXL(GenerationMixin):
             attention_mask: (B, S), 1 or True at tokens, 0 or False at padding; None without padding.
             memory: (L, B, M, D) of the earlier tokens; None at the beginning of a text.
             reach: the largest distance at which a token sees another token; None for all of memory and segment, as in
-                training. With a reach, and a memory of that length, the states do not depend on the segments.
+                training. With a reach, and a memory of that length, the states do not depend on the segment boundaries.
         """
         b, t = input_ids.shape
         if memory is None:
             memory = self.embedding.weight.new_zeros(len(self.layers), b, 0, self.config.d_model)
         hidden = unseen(t, memory.shape[2] + t, attention_mask, reach, input_ids.device)
         states, r = [self.embed(input_ids)], self.sinusoids(memory.shape[2] + t)
-        # Compute shared tensors before the first layer, so that a picture of the graph can draw all layers as one.
+        # Compute shared tensors before the first layer, so that a drawing of the graph can show all layers as one.
         u, v = self.u[0], self.v[0]
         for layer, past in zip(self.layers, memory.unbind(), strict=True):
             states.append(layer(states[-1], past, r, u, v, hidden))
@@ -216,22 +216,22 @@ class TransformerXL(GenerationMixin):
         length: int | None = None,
         ignore: int = -100,
     ) -> tuple[Tensor, Tensor]:
-        """The mean cross-entropy of targets (B, T), each the token after the input token at its position, excluding
-        ``ignore``, and the memory for the next segment. For ``length`` see ``remember``."""
+        """The mean cross-entropy of targets (B, T), which are the tokens that follow the input tokens, excluding
+        ``ignore``; and the memory for the next segment. For ``length`` see ``remember``."""
         states = self.hidden_states(tokens, memory=memory)
         last, weight = states[-1].flatten(0, 1), self.embedding.weight
         loss = F.linear_cross_entropy(last, weight, targets.reshape(-1), linear_bias=self.bias, ignore_index=ignore)
         return loss, self.remember(states, memory, length)
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, reach: int | None = None) -> Plain:
-        """A decoder for ``generation.beam_search`` that continues prompts. Each token sees at most the ``reach`` tokens
-        before it (None: the configured memory). Raises ValueError like ``Prompts``, and for a reach below 1."""
+        """A decoder for ``generation.beam_search`` that continues prompts. A token sees at most ``reach`` tokens before
+        it (None: the configured memory). Raises ValueError if reach is below 1, or if ``Prompts`` does."""
         kind = Cached if cached and not self.training else Plain
         return kind(self, prompts, self.config.memory if reach is None else reach)
 
 
 def unseen(t: int, s: int, mask: Tensor | None, reach: int | None, device: Any) -> Tensor | None:
-    """True where the T queries, the last of the S keys, may not attend: the future, keys beyond ``reach``, and padding
+    """True where the T queries, at the last T of S keys, may not attend: the future, keys beyond ``reach``, and padding
     (mask (B, S)). Returns (T, S), or (B, 1, T, S) with a mask; None if a single query sees all keys."""
     if t == 1 and mask is None and (reach is None or s <= reach + 1):
         return None
@@ -267,7 +267,7 @@ class Plain(Prompts):
 
 
 class Cached(Plain):
-    """``Plain`` with a cache of the keys and values of the last ``reach`` tokens: a token costs one position."""
+    """``Plain`` with a cache of the keys and values of the last ``reach`` tokens: each step reads only new tokens."""
 
     def __init__(self, model: TransformerXL, prompts: Sequence[Sequence[int]], reach: int) -> None:
         super().__init__(model, prompts, reach)

@@ -57,7 +57,7 @@ class Command(NamedTuple):
 
 def parser_of(prog: str, description: str, examples: str, commands: Iterable[Command]) -> Parser:
     """The parser of the program ``prog``, with examples after the options. ``act`` runs the chosen command, or prints
-    the help without a command."""
+    the help if there is none."""
     p = Parser(prog=prog, description=description, epilog=examples, formatter_class=RAW)
     p.set_defaults(act=lambda options: p.parse_args(["--help"]))
     parsers = p.add_subparsers(dest="command", metavar="command")
@@ -109,8 +109,8 @@ def add_windows(p: argparse.ArgumentParser, stride: str) -> None:
 
 
 def print_numbers(numbers: Mapping[str, float], file: Path | None) -> int:
-    """Print numbers by name, one per line, and write them to ``file`` as JSON unless it is None. Returns the exit
-    status. Raises OSError if they cannot be written."""
+    """Print named numbers, one per line, and write them to ``file`` as JSON unless it is None. Returns the exit status.
+    Raises OSError if they cannot be written."""
     width = max(map(len, numbers)) + 2
     print("\n".join(f"{name.replace('_', ' '):<{width}} {value:,.6g}" for name, value in numbers.items()))
     if file is not None:
@@ -196,10 +196,10 @@ def settings_of(
     suited: Callable[[dict[str, Any]], S] | None = None,
     values: dict[str, Any] | None = None,
 ) -> S:
-    """The settings of a training run: ``values`` (by default the options), then the settings of ``--config`` or
-    ``--preset``. Without these two options, the settings of the run in ``folder`` that the ``program`` resumes, or
-    settings ``suited`` to the values, or the default preset. With a preset, a resumed run keeps its number of updates.
-    Raises ValueError unless the ``sizes`` of an initial model (the ``start`` setting) match."""
+    """The settings of a training run: ``values`` (by default the options) override those of ``--config`` or
+    ``--preset``. Without these two options, they override those of the run in ``folder`` that the ``program`` resumes,
+    or settings ``suited`` to the values, or the default preset. With a preset, a resumed run keeps its number of
+    updates. Raises ValueError unless the ``sizes`` of an initial model (the ``start`` setting) match."""
     values, begins = values or values_of(options, kind), options.preset is None and options.config is None
     start = kind.read(options.config) if options.config else kind.preset(options.preset or default)
     data = {name: value for name, value in values.items() if kind.fields()[name][0] == "data"}

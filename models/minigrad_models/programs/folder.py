@@ -71,7 +71,7 @@ class Program:
         return f"\nstopped; saved in {folder}. To resume, run the same command:\n  {same}"
 
     def find(self, path: Path) -> Path:
-        """A model file: the file in a run folder (the best model so far if it is unfinished), or the path itself."""
+        """A model file: the file in a run folder (for an unfinished run, its best model so far), or the path itself."""
         for file in (path / MODEL, path / BEST, path / LAST) if path.is_dir() else (path,):
             if file.exists():
                 return file
@@ -95,7 +95,7 @@ class Program:
             raise ValueError(f"{file} cannot be used: {error}") from None
 
     def checked(self, path: Path, description: Any) -> dict[str, Any]:
-        """The checked metadata of a checkpoint. Raises ValueError."""
+        """Check a checkpoint's metadata and return it. Raises ValueError if it is invalid."""
         if not isinstance(description, dict) or description.get("program") != self.name:
             raise ValueError(f"{path} is a checkpoint, but not of {self.name}")
         if (version := description.get("version", "unknown")) != self.version:
@@ -130,7 +130,7 @@ class Program:
     ) -> tuple[T | None, dict[str, Any]]:
         """The value that ``restore`` builds from the checkpoint metadata of the run in a folder, and the run's
         configuration; or None and ``config`` if the folder has no run, or with ``fresh``. Settings newer than the run
-        count as their defaults. Raises ValueError if the run has a different configuration (the message lists the
+        get their defaults. Raises ValueError if the run has a different configuration (the message lists the
         differences), and the errors of ``begun``."""
         if fresh or (earlier := self.begun(folder)) is None:
             return None, config
@@ -180,14 +180,14 @@ def write_model(folder: Path, weights: dict[str, Tensor], step: int, description
 
 
 def find_data_set(*parts: str) -> Path | None:
-    """A file or folder in the default data sets, by its path in the data set folder; None if it does not exist."""
+    """The path of a file or folder, given relative to the data set folder; None if it does not exist."""
     path = Path(os.environ.get(DATA) or os.devnull, *parts)
     return path if path.exists() else None
 
 
 def data_set(*parts: str, name: str, instead: str) -> Path:
-    """Like ``find_data_set``, for the data set ``name`` (see ``minigrad data``). Raises FileNotFoundError if it does
-    not exist; the message gives the command to download it, and ``instead``."""
+    """Like ``find_data_set``, but raises FileNotFoundError if the path does not exist. The message gives the command
+    that downloads the data set ``name`` (see ``minigrad data``), and ``instead``."""
     if path := find_data_set(*parts):
         return path
     place = f"in {os.environ[DATA]}" if os.environ.get(DATA) else f"here, as {DATA} is not set to a folder of data sets"

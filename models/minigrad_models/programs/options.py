@@ -79,7 +79,7 @@ def add_limits(p: argparse.ArgumentParser) -> None:
 
 
 def generation_config(options: argparse.Namespace) -> GenerationConfig:
-    """The options for a search. Raises ValueError if options exclude each other."""
+    """The options for a search. Raises ValueError if options are mutually exclusive."""
     from ..generation.generate import GenerationConfig, check_exclusive
 
     limits = options.top_k, options.top_p

@@ -55,7 +55,7 @@ def other(kind: type, name: str, default: Any) -> Any:
 class Sections:
     """All settings of a program. The fields are the sections, and setting names are unique among them. Subclasses have
     PRESETS, a folder of TOML files, each with every setting; FREE, settings that do not affect the result of training
-    and may change when it resumes; and LATER, whole sections of such settings. Raises ValueError for a value out of
+    and may change when a run resumes; and LATER, whole sections of such settings. Raises ValueError for a value out of
     range; the message names the setting."""
 
     PRESETS: ClassVar[Path]
@@ -208,7 +208,7 @@ class Updates:
     device: str = setting("cpu", '"cpu", "cuda" or "cuda:1"')
 
     def rate(self, final: float = 0.0) -> Callable[[int], float]:
-        """The learning rate at an update, as a fraction of the highest. A cosine ends at the fraction ``final``."""
+        """The learning rate at an update, as a fraction of the peak. A cosine ends at the fraction ``final``."""
         if self.schedule == "inverse_sqrt":
             return schedules.inverse_sqrt(self.warm_up)
         if self.warm_up >= self.steps:

@@ -63,8 +63,8 @@ def train_to_end(
     """Resume the run in the folder, or start a ``fresh`` run after renaming an earlier one. At the end, write the
     trained model, and print and write the ``report`` on it in eval mode. ``settings`` are ``Sections`` with ``Updates``
     as ``training``. ``about`` and the model's size are printed first. The weights are the moving average, the mean of
-    snapshots, or those of the best evaluation (with ``best``), otherwise the last weights. Returns the exit status (130
-    after Ctrl-C). Raises the errors of ``Trainer.fit``."""
+    snapshots, those of the best evaluation (with ``best``), or else the last ones. Returns the exit status (130 after
+    Ctrl-C). Raises the errors of ``Trainer.fit``."""
     trainer.check()
     if fresh and trainer.ranks.is_first:
         program.set_aside(folder)

@@ -50,9 +50,9 @@ def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:
 
 
 def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
-    """Cut text so that each token except the first is predicted once: (begin, first, end) of each window. The model
-    reads tokens begin .. end - 1, and targets count from ``first`` on. The windows move by ``stride``; with a smaller
-    stride, each token sees more of the text before it. Windows begin at multiples of ``cycle`` if window and stride are
+    """Windows (begin, first, end) of a text, which predict each token except the first once. The model reads tokens
+    begin .. end - 1, and only targets from ``first`` on count. The windows move by ``stride``; with a smaller stride,
+    each token sees more of the text before it. Windows begin at multiples of ``cycle`` if window and stride are
     multiples of it."""
     result, first = [], 0
     while first < tokens - 1:
@@ -72,7 +72,7 @@ def check_windows(window: int, stride: int | None, context: int | None, grid: in
         raise ValueError(f"--stride {stride:,} is more than the window, {window:,}: it would skip tokens")
     for name, value in (("window", window), ("stride", stride or 0)):
         if value % grid:
-            raise ValueError(f"--{name} {value} is not a multiple of {grid}, at which this model's windows begin")
+            raise ValueError(f"--{name} {value} is not a multiple of {grid}, as this model requires")
 
 
 @mg.no_grad()

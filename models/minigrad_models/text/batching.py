@@ -20,19 +20,19 @@ Plan = tuple[IntArray, IntArray]  # an epoch: batch k has the pairs order[first 
 
 
 class TokenBatches:
-    """Indices of pairs in batches with a maximum number of tokens. Each pair occurs once per epoch.
+    """Batches of pair indices with a maximum number of tokens. Each pair occurs once per epoch.
 
     Pairs are sorted by target length and, roughly, source length, and split into batches with at most ``tokens`` on
     either side, including padding (a longer pair gets its own batch). The batches are shuffled; without ``shuffle``
-    they go from short to long in every epoch. The order of an epoch depends only on the seed and the epoch, so two
-    numbers define a position in it (see ``training.LoaderBatches``). ``lengths`` (N, 2) are the tokens of source and
-    target. Raises ValueError if ``lengths`` has the wrong shape, or ``tokens`` is below 1.
+    they go from short to long in every epoch. The order depends only on the seed and the epoch, so two numbers define a
+    position in the training data (see ``training.LoaderBatches``). ``lengths`` (N, 2) are the source and target
+    lengths. Raises ValueError if ``lengths`` has the wrong shape, or ``tokens`` is below 1.
     """
 
     def __init__(self, lengths: Any, tokens: int = 4096, *, seed: int = 0, shuffle: bool = True) -> None:
         self.lengths: IntArray = np.asarray(lengths)
         if self.lengths.ndim != 2 or self.lengths.shape[1] != 2:
-            raise ValueError(f"lengths should be (N, 2), source and target, not {self.lengths.shape}")
+            raise ValueError(f"lengths must have shape (N, 2), for source and target, not {self.lengths.shape}")
         if tokens < 1 or seed < 0:
             raise ValueError(f"tokens ({tokens}) must be at least 1, and seed ({seed}) at least 0")
         self.tokens, self.seed, self.shuffle = tokens, seed, shuffle
@@ -55,8 +55,8 @@ class TokenBatches:
         bits = np.random.SFC64(np.random.SeedSequence([self.seed, number]))
         random = bits.random_raw(len(self.lengths))
         source += (random % np.uint64(NOISE)).astype(np.int64)
-        # By target length, then by source length, alternately rising and falling. If it always rose, the source would
-        # drop from longest to shortest where the target gets longer by one, and that batch would be half padding.
+        # Sort by target length, then by source length, alternately ascending and descending. If it always ascended, it
+        # would drop from longest to shortest where the target grows by one, and that batch would be half padding.
         order = np.lexsort((random, (target << 32) + np.where(target % 2, -source, source)))
         batches = self._cut(order)
         return order, batches[np.argsort(bits.random_raw(len(batches)), kind="stable")]
@@ -74,18 +74,18 @@ class TokenBatches:
 
 
 class Segment(NamedTuple):
-    """A batch. Each row continues the same row of the previous batch, unless the segment is a beginning."""
+    """A batch. Each row continues the same row of the previous batch, unless ``begins`` is set."""
 
     tokens: Tensor  # (B, T), int64
-    targets: Tensor  # (B, T): the token after each
+    targets: Tensor  # (B, T): the token after each token
     begins: bool
 
 
 class Segments:
     """A text (N,) of ints, cut into ``rows`` of equal length that are read in parallel, ``length`` tokens at a time. In
-    each epoch, the cuts move by a random part of a segment, depending on seed and epoch, so that segments end at
-    different places. The incomplete last segment of a row is dropped. Raises ValueError if ``rows`` or ``length`` is
-    below 1, or the text has no segment of that size in an epoch."""
+    each epoch, the cuts shift by a random fraction of a segment, which depends on seed and epoch, so that segments end
+    at different places. The incomplete last segment of a row is dropped. Raises ValueError if ``rows`` or ``length`` is
+    below 1, or the text is too short for one segment in an epoch."""
 
     def __init__(self, tokens: IntArray, rows: int, length: int, seed: int = 0) -> None:
         if rows < 1 or length < 1:
@@ -105,8 +105,8 @@ class Segments:
 
 
 class Recurrence:
-    """The loss function for training on ``Segments``, with the memory that it carries from batch to batch (None at a
-    beginning): the trainer's ``loss`` and its ``carried``. The memory depends on the weights at the time when the model
+    """The loss function for training on ``Segments``, with the memory that it carries from batch to batch (None at
+    first). It serves as the trainer's ``loss`` and ``carried``. The memory depends on the weights with which the model
     read a segment, so it cannot be recomputed from the position in the text and belongs in the checkpoint."""
 
     def __init__(self) -> None:

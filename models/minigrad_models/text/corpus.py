@@ -1,5 +1,5 @@
-"""Reads the lines of a file, gzipped or not, checking that they are complete, and sentence pairs from a folder, a
-table, or two aligned files."""
+"""Reads sentence pairs from a folder, a table, or two aligned files, and the lines of a file, plain or gzipped,
+checking that they are complete."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SPLITS = {"train": ("train", "training"), "validation": ("val", "valid", "valida
 
 def read_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file, gzipped or not, without line endings (LF or CRLF) or a byte-order mark. Raises
-    ValueError for a device or a pipe, bytes that are not UTF-8, NUL bytes, or a damaged archive; OSError if the file
-    cannot be read."""
+    ValueError for a device or a pipe, bytes that are not UTF-8, NUL bytes, or a damaged archive, and OSError if the
+    file cannot be read."""
     if is_endless(path):
-        raise ValueError(f"{path} is a device or a pipe, not a file, which can be read more than once")
+        raise ValueError(f"{path} is a device or a pipe: give a file, which can be read more than once")
     with opened(path) as plain:
         size, most = os.fstat(plain.fileno()).st_size, 1 << 63
         file: BinaryIO | gzip.GzipFile = plain
@@ -49,7 +49,7 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def decoded(line: bytes, number: int, where: str) -> str:
-    """A line as text. Raises ValueError for bytes that are not UTF-8, or NUL."""
+    """A line as text. Raises ValueError if it is not UTF-8 or contains NUL."""
     try:
         text = line.removeprefix(codecs.BOM_UTF8 if number == 1 else b"").decode()
         wrong = f"not text (NUL, the byte 0x00, at {line.index(0)})" if 0 in line else ""
@@ -73,11 +73,11 @@ def read_pairs(paths: Any, source: str, target: str, required: Sequence[str] = (
 
     Args:
         paths: a folder of files named SPLIT.LANGUAGE (train.en, val.de.gz, ...), a table (.tsv: source, tab, target;
-            quotes around a cell with commas or doubled quotes are removed), or two files, line by line.
+            quotes around a cell with commas or doubled quotes are removed), or two aligned files.
         source, target: in a folder, the last part of the file names, before ".gz".
         required: the splits that a folder must have.
 
-    Raises FileNotFoundError or ValueError for missing files, sides of different length, text not in UTF-8, or no pairs.
+    Raises FileNotFoundError for missing files, and ValueError for sides of different length, invalid text, or no pairs.
     """
     paths = [Path(path) for path in (paths if isinstance(paths, list | tuple) else [paths])]
     for path in paths:
@@ -131,7 +131,7 @@ def _table(path: Path) -> Pairs:
     for number, line in enumerate(read_lines(path), 1):
         source, tab, rest = line.partition("\t")
         if line.strip() and not tab:
-            advice = "each line must be a source sentence, a tab and its translation, as spreadsheets can save it"
+            advice = "each line must be a source sentence, a tab and its translation (spreadsheets can save this)"
             raise ValueError(f"{path}, line {number}: no tab; {advice}")
         if "\r" in line:
             raise ValueError(f"{path}, line {number}: it contains a carriage return; lines must end in line feeds")

@@ -40,8 +40,8 @@ class TokenizerPair:
         joint: bool = True,
         **options: Any,
     ) -> TokenizerPair:
-        """Learn subwords from both sides together, or separately if not ``joint``, each with a vocabulary of that size.
-        For options and errors see ``SubwordTokenizer.train``."""
+        """Learn subwords from both sides together, or separately if not ``joint``; each vocabulary has that size. For
+        options and errors see ``SubwordTokenizer.train``."""
         if joint:
             both = SubwordTokenizer.train(itertools.chain(several(source), several(target)), vocabulary, **options)
             return cls(both, both)
@@ -75,7 +75,7 @@ def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
 
 def tokenizer_pair_from_dict(state: dict[str, Any]) -> TokenizerPair:
     """The pair described by its ``as_dict``. The description of a single tokenizer applies to both sides. Raises
-    ValueError like ``tokenizer_from_dict``."""
+    ValueError in the same cases as ``tokenizer_from_dict``."""
     check(state, dict[str, Any], "a pair of tokenizers")
     sides = state if state.get("kind") == "pair" else {"source": state}
     source = tokenizer_from_dict(sides.get("source", {}))
@@ -115,7 +115,7 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
     def __getitem__(self, index: Any) -> tuple[list[int], list[int]]:
         number = operator.index(index)
         if not -len(self) <= number < len(self):
-            raise IndexError(f"there is no pair {number}: there are {len(self)}")
+            raise IndexError(f"there is no pair {number}: the corpus has {len(self)}")
         start, middle = int(self._starts[number % len(self)]), int(self.lengths[number, 0])
         both = self.ids[start : start + middle + int(self.lengths[number, 1])].tolist()
         return both[:middle], both[middle:]

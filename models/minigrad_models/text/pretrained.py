@@ -24,10 +24,10 @@ _MOST_BYTES = 1 << 24  # of tokenizer_config.json
 
 
 def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
-    """The ``tokenizers.Tokenizer`` in a folder, without truncation and padding, or None. It is read from
+    """The ``tokenizers.Tokenizer`` in a folder, without truncation and padding, or None if it has none. It is read from
     tokenizer.json, from vocab.json and merges.txt (GPT-2's byte-pair encoding over bytes), or from vocab.txt (BERT's
-    WordPiece). The latter two follow tokenizer_config.json; without it, WordPiece lower-cases text. Raises ValueError
-    if a file is damaged, ImportError if the tokenizers library is missing, OSError if a file cannot be read."""
+    WordPiece). The last two use tokenizer_config.json; without it, WordPiece lower-cases text. Raises ValueError if a
+    file is damaged, ImportError if the tokenizers library is missing, and OSError if a file is unreadable."""
     path = Path(folder)
     if not any((path / name).is_file() for name in (TOKENIZER, VOCABULARY, WORDS)):
         return None
@@ -61,7 +61,7 @@ def read_tokenizer(folder: str | os.PathLike[str]) -> Any:
 
 
 def write_tokenizer(tokenizer: Any, folder: str | os.PathLike[str]) -> None:
-    """Write tokenizer.json atomically. Raises OSError."""
+    """Write tokenizer.json atomically. Raises OSError if it cannot be written."""
     with replaced(Path(folder) / TOKENIZER) as temporary:
         Path(temporary).write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
 
@@ -87,7 +87,7 @@ def word_pieces(
     """The ``tokenizers.Tokenizer`` for a vocabulary (ids by piece), with BERT's special tokens around a text or a pair:
     [CLS] text [SEP], or [CLS] text [SEP] text [SEP], of types 0 and 1 (Devlin et al. 2019, figure 2). ``strip_accents``
     defaults to ``lowercase``; with ``split_chinese``, each Chinese character is a word. Raises ValueError if the
-    vocabulary lacks [CLS] or [SEP], ImportError if the tokenizers library is missing."""
+    vocabulary lacks [CLS] or [SEP], and ImportError if the tokenizers library is missing."""
     library = load_library()
     tokenizer = library.Tokenizer(library.models.WordPiece(dict(vocabulary), unk_token="[UNK]"))
     tokenizer.normalizer = library.normalizers.BertNormalizer(
@@ -107,10 +107,10 @@ def word_pieces(
 
 
 def train_word_pieces(texts: Iterable[str], vocabulary: int) -> Any:
-    """Learn pieces from texts, in lower case. The same texts yield the same pieces with the same ids. Texts are read
+    """Learn word pieces from lower-cased texts. The same texts yield the same pieces with the same ids. Texts are read
     once, and stored as words with their counts. ``vocabulary`` is the number of ids, including the five special ids;
-    small texts yield fewer ids. Pairs of pieces that occur once are not merged. Raises ValueError if there is no text
-    or the vocabulary is too large or smaller than the alphabet, ImportError if the tokenizers library is missing."""
+    small texts yield fewer ids. Pairs that occur only once are not merged. Raises ValueError if there is no text or the
+    vocabulary is too large or smaller than the alphabet, and ImportError if the tokenizers library is missing."""
     check_vocabulary(vocabulary)
     library = load_library()
     blank = word_pieces({token: i for i, token in enumerate(SPECIAL)})
@@ -119,8 +119,8 @@ def train_word_pieces(texts: Iterable[str], vocabulary: int) -> Any:
         for word, _ in blank.pre_tokenizer.pre_tokenize_str(blank.normalizer.normalize_str(text)):
             counts[word] = counts.get(word, 0) + 1
     if not counts:
-        raise ValueError("no text to learn word pieces from: all texts are empty")
-    # The library would number the characters within words in the random order of a hash table: list them first.
+        raise ValueError("cannot learn word pieces: all texts are empty")
+    # The library would number the characters within words in the random order of a hash table, so list them first.
     first = sorted({word[0] for word in counts})
     within = sorted({CONTINUED + character for word in counts for character in word[1:]})
     fixed = [*SPECIAL, *within]

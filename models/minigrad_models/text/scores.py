@@ -1,5 +1,5 @@
-"""The quality of translations: BLEU and chrF by sacrebleu, BLEU as for Multi30k, and a report on these scores, with
-BLEU by length and the worst sentences.
+"""Translation quality: sacrebleu's BLEU and chrF, BLEU as reported for Multi30k, and a report with these scores, BLEU
+by sentence length, and the worst translations.
 
 The BLEU score of the same translations differs by several points between tokenizers (Post 2018, arXiv 1804.08771), so
 each score has a signature.
@@ -31,10 +31,10 @@ MOST_RESAMPLED = 10_000  # sentences for a confidence interval, which then takes
 
 @dataclass(frozen=True)
 class Score:
-    """The score of a whole text."""
+    """The score of a set of translations."""
 
     value: float  # from 0 to 100; higher is better
-    text: str  # as printed by sacrebleu; for BLEU with the lengths and the precisions for 1 to 4 words
+    text: str  # as printed by sacrebleu; BLEU includes the lengths and the 1- to 4-gram precisions
     signature: str  # the method, to quote with the value
     interval: float | None = None  # half the width of the 95 % confidence interval, if bootstrapped
     brevity_penalty: float | None = None  # BLEU's factor for short texts
@@ -54,14 +54,14 @@ def bleu(
         tokenize: "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", or "none" for tokenised text.
         bootstrap: samples for the confidence interval (Koehn 2004), usually 1,000; each takes 40 bytes per sentence.
 
-    Raises ValueError if there are no sentences, the sides have different lengths, or the tokenizer is unknown;
+    Raises ValueError if there are no sentences, the sides have different lengths, or the tokenizer is unknown, and
     ImportError if sacrebleu or a package for its tokenizer is missing.
     """
     return _score(bleu_metric(tokenize, lowercase), texts, references, bootstrap)
 
 
 def bleu_metric(tokenize: str, lowercase: bool = False) -> Any:
-    """The sacrebleu metric. Raises ValueError or ImportError like ``bleu``, giving the command to install it."""
+    """The sacrebleu metric. Raises the same errors as ``bleu``; an ImportError gives the command to install."""
     metrics = _library("sacrebleu.metrics")
     if tokenize not in metrics.BLEU.TOKENIZERS:
         names = ", ".join(sorted(metrics.BLEU.TOKENIZERS))
@@ -86,8 +86,8 @@ _TOKENIZERS = {language: tokenizer for tokenizer, names in _LANGUAGES.items() fo
 
 
 def tokenizer_for(language: str) -> str:
-    """The sacrebleu tokenizer for a language, which may be written without spaces between words. The language is a file
-    suffix: "de", "zh-CN", "zho_Hans", or "lc.norm.tok.de" for tokenised text.
+    """The sacrebleu tokenizer for a language, which may be one written without spaces between words. The language is a
+    file suffix: "de", "zh-CN", "zho_Hans", or "lc.norm.tok.de" for tokenised text.
 
     >>> from minigrad_models.text.scores import tokenizer_for
     >>> tokenizer_for("zh_TW"), tokenizer_for("de"), tokenizer_for("tok.de")
@@ -106,15 +106,15 @@ def chrf(texts: Sequence[str], references: Sequence[str]) -> Score:
 
 
 def sentence_chrf(texts: Sequence[str], references: Sequence[str]) -> list[float]:
-    """The chrF score of each sentence, from 0 to 100. Raises the errors of ``bleu``."""
+    """The chrF score of each sentence, from 0 to 100. Raises the same errors as ``bleu``."""
     metric = _library("sacrebleu.metrics").CHRF()
     pairs = zip(*_checked(texts, references), strict=True)
     return [float(metric.sentence_score(a, [b]).score) for a, b in pairs]
 
 
 def mutual_bleu(texts: Sequence[Sequence[int]]) -> list[list[float]]:
-    """The BLEU score in percent of each text (as tokens), with each of the texts as its reference (N x N). The counts
-    of n-grams with n ≥ 2 are raised by one, so that a sentence without a common 4-gram does not score 0 (Lin & Och
+    """The BLEU score in percent of each text (as tokens) against each text as its reference (N x N). The counts of
+    n-grams with n ≥ 2 are incremented by one, so that a sentence without a common 4-gram does not score 0 (Lin & Och
     2004, "ORANGE: a Method for Evaluating Automatic Evaluation Metrics for Machine Translation", section 4)."""
     metric = _library("sacrebleu.metrics").BLEU(tokenize="none", smooth_method="add-k", smooth_value=1, force=True)
     lines = [" ".join(map(str, text)) for text in texts]
@@ -137,7 +137,7 @@ def moses_tokens(sentences: Iterable[str], language: str) -> list[str]:
     """Sentences with normalised punctuation, lower-cased, and tokenised by Moses, with spaces between tokens. From the
     raw files of Multi30k (train, val and test_2016_flickr; English, German and French) it reproduces the data set's
     ``lc.norm.tok`` files: all 93,042 sentences match character for character. Raises ValueError if ``language`` is not
-    a language code, ImportError if sacremoses is missing."""
+    a language code, and ImportError if sacremoses is missing."""
     if not (language.isalpha() and language.isascii() and language.islower()):
         raise ValueError(f"the language must be a code such as 'de' or 'fr', not {language!r}")
     moses = _library("sacremoses")
@@ -244,10 +244,10 @@ def report(
         texts, references, sources: the translations, the correct translations, and the source sentences.
         language: the suffix of the target files. "de" adds BLEU with Moses tokens; "lc.norm.tok.de" means tokenised
             text, whose words BLEU uses unchanged; "zh", "ja" and "ko" have their own tokenizers.
-        worst: how many sentences with the lowest chrF to show.
+        worst: the number of sentences with the lowest chrF to show.
         tokenizer: the sacrebleu tokenizer for BLEU; "auto" chooses by language.
 
-    Raises ValueError if there are no sentences or the sides have different lengths, ImportError if sacrebleu or its
+    Raises ValueError if there are no sentences or the sides have different lengths, and ImportError if sacrebleu or its
     tokenizer's dictionary is missing.
     """
     texts, references, sources = map(several, (texts, references, sources))
@@ -296,7 +296,7 @@ def likely(exact: int, sentences: int) -> tuple[float, float]:
 
 
 def by_length(sentences: Sequence[Sentence], tokenize: str = "13a") -> list[LengthRow]:
-    """The BLEU scores of short and long sentences, without empty groups."""
+    """BLEU scores by sentence length, without empty groups."""
     groups: dict[int, list[Sentence]] = {}
     for sentence in sentences:
         words = len(sentence.source.split())

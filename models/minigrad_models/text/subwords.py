@@ -54,13 +54,13 @@ class SubwordTokenizer:
             min_frequency: pairs that are rarer are not merged.
             split_digits: make each digit a separate token, so that unseen numbers consist of known tokens.
 
-        Raises ValueError if there is no text, or the vocabulary is too small for the characters, or too large;
+        Raises ValueError if there is no text or the vocabulary is too large, or too small for the characters; and
         ImportError if the tokenizers library is missing.
         """
         texts = iter(several(texts))
         first = next((text for text in texts if text.strip()), None)
         if first is None:
-            raise ValueError("no text to learn subwords from: all lines are empty")
+            raise ValueError("cannot learn subwords: all lines are empty")
         check_vocabulary(vocabulary)
         if vocabulary <= len(SPECIAL):
             raise ValueError(f"a vocabulary of {vocabulary} leaves no subwords: {len(SPECIAL)} tokens are special")
@@ -82,7 +82,7 @@ class SubwordTokenizer:
         trained = _without_marks(json.loads(learner.to_str()))
         size = trained.get_vocab_size()
         if size == len(SPECIAL):
-            raise ValueError("no text to learn subwords from: all of it is spaces")
+            raise ValueError("cannot learn subwords: the text contains only whitespace")
         if size > vocabulary:
             alphabet = f"{size - len(SPECIAL)} different characters of the texts and {len(SPECIAL)} special tokens"
             raise ValueError(f"a vocabulary of {vocabulary} is too small for the {alphabet}: it needs at least {size}")
@@ -121,7 +121,7 @@ class SubwordTokenizer:
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> SubwordTokenizer:
         """The tokenizer described by its ``as_dict``. Raises ValueError if the description is invalid, or has steps or
-        regular expressions that ``train`` does not use, as some hang or crash the program."""
+        regular expressions that ``train`` does not use, some of which would hang or crash the program."""
         load_library()  # before the try, as a missing library is not the description's fault
         text: Any = state.get("json")
         check(text, str, "the JSON of a tokenizer")
@@ -136,8 +136,8 @@ class SubwordTokenizer:
 
 
 def load_library() -> Any:
-    """The tokenizers library, with a single thread unless TOKENIZERS_PARALLELISM is set. Raises ImportError. Its
-    threads gain little on sentences (a fifth on two cores), compete with training, and cause warnings after a fork."""
+    """The tokenizers library, with a single thread unless TOKENIZERS_PARALLELISM is set. More threads gain little on
+    sentences (a fifth on two cores), compete with training, and cause warnings after a fork. Raises ImportError."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     return library("tokenizers", "subwords need the tokenizers library")
 
@@ -173,7 +173,7 @@ def _check_steps(step: Any) -> None:
 
 
 def calmly(call: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of a call to the library. Raises ValueError if its Rust code panics, which is not an Exception."""
+    """The result of a call to the library. Raises ValueError if its Rust code panics (a panic is not an Exception)."""
     try:
         return call(*arguments)
     except BaseException as error:
@@ -183,7 +183,7 @@ def calmly(call: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _without_marks(state: dict[str, Any]) -> Any:
-    """The tokenizer for a state, which reads "<s>" in text (HTML!) as three characters, not as BOS."""
+    """The tokenizer for a state. It reads "<s>" in text (such as HTML) as three characters, not as BOS."""
     return load_library().Tokenizer.from_str(json.dumps({**state, "added_tokens": []}))
 
 

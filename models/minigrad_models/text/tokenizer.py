@@ -25,7 +25,7 @@ class Tokenizer(Protocol):
         """The ids of some text, without BOS and EOS."""
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """The ids of each text, computed faster than one by one."""
+        """The ids of each text; faster than encoding texts one by one."""
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text for the ids before the first EOS, without padding."""
@@ -41,7 +41,7 @@ class Tokenizer(Protocol):
 
 
 def several(items: Any) -> Any:
-    """A list of texts or paths. A single item becomes a list, so that a string is not a list of letters."""
+    """A list of texts or paths. A single item becomes a list, so that a string is not read as a list of letters."""
     return [items] if isinstance(items, str | os.PathLike) else items
 
 
@@ -63,8 +63,8 @@ SCHEMES = {"spaces": SPACES}  # by name in descriptions; programs register their
 
 
 class WordTokenizer:
-    """One token per word or punctuation mark, for small closed vocabularies: the special tokens and ``words``, split at
-    spaces or by another ``scheme``."""
+    """One token per word or punctuation mark, for small closed vocabularies, which consist of the special tokens and
+    ``words``. Text is split at spaces, or by another ``scheme``."""
 
     def __init__(self, words: list[str], scheme: Scheme = SPACES) -> None:
         self.words = [*SPECIAL, *several(words)]
@@ -106,4 +106,4 @@ class WordTokenizer:
             if scheme == self.scheme:
                 return {"kind": "words", "scheme": name, "words": self.words[len(SPECIAL) :]}
         fault = "its scheme is not in SCHEMES"
-        raise ValueError(f"this WordTokenizer cannot be described, or saved with a model: {fault}")
+        raise ValueError(f"this WordTokenizer cannot be described or saved with a model: {fault}")

@@ -1,4 +1,4 @@
-"""The batches of a training run, which are pure functions of the epoch, so that a run can resume anywhere."""
+"""The batches of a training run, as pure functions of the epoch, so that a run can resume anywhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Batches(Protocol[Item_co]):
     """An object whose ``epoch`` yields batches, for ``Trainer``."""
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Item_co]:
-        """The batches of an epoch, from number ``start`` on. The same arguments produce the same batches."""
+        """The batches of an epoch from index ``start`` on. The same arguments produce the same batches."""
         ...
 
 
@@ -27,7 +27,7 @@ POOL = 50  # batches that are sorted by length together
 
 
 class ShuffledOrder:
-    """The numbers 0 .. size-1 in lists of ``batch_size``, in a new random order in each epoch, given by seed and epoch.
+    """The indices 0 .. size-1 in lists of ``batch_size``, in a random order that depends on the seed and the epoch.
     ``drop_last`` drops an incomplete last list. With the ``lengths`` of all examples, each list has examples of similar
     length, as ``POOL`` lists at a time are sorted. Raises ValueError if ``size`` or ``batch_size`` is below 1."""
 
@@ -41,7 +41,7 @@ class ShuffledOrder:
         lengths: Sequence[int] | None = None,
     ) -> None:
         if size < 1 or batch_size < 1:
-            raise ValueError(f"a dataset of {size} examples cannot be cut into batches of {batch_size}")
+            raise ValueError(f"a dataset of {size} examples cannot be split into batches of {batch_size}")
         self.size, self.batch_size, self.seed, self.drop_last = size, batch_size, seed, drop_last
         self.lengths = None if lengths is None else np.asarray(lengths)
 
@@ -50,7 +50,7 @@ class ShuffledOrder:
         return batch_count(self.size, self.batch_size, self.drop_last)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
-        """The lists of an epoch, from number ``start`` on."""
+        """The lists of an epoch from index ``start`` on."""
         random = np.random.default_rng([self.seed % 2**64, number])
         order, lists = random.permutation(self.size), np.arange(len(self))
         if self.lengths is not None:
@@ -64,8 +64,8 @@ class ShuffledOrder:
 
 class LoaderBatches:
     """Batches from a dataset: any object with ``__getitem__`` and ``__len__``. A run resumes exactly if an example
-    depends only on its number and the default generator. ``order`` is a batch size, for batches that are reshuffled in
-    each epoch using the seed, or an object whose ``epoch(number, start)`` yields lists of numbers, such as
+    depends only on its index and the default generator. ``order`` is a batch size, for batches that are reshuffled in
+    each epoch using the seed, or an object whose ``epoch(number, start)`` yields lists of indices, such as
     ShuffledOrder and TokenBatches. ``collate`` builds a batch from a list of examples, by default as in DataLoader."""
 
     def __init__(
@@ -80,7 +80,7 @@ class LoaderBatches:
         self.order = ShuffledOrder(len(dataset), order, seed=seed) if isinstance(order, int) else order
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Any]:
-        """The batches of an epoch, from number ``start`` on."""
+        """The batches of an epoch from index ``start`` on."""
         loader: DataLoader[Any] = DataLoader(
             self.dataset,
             batch_sampler=self.order.epoch(number, start),  # type: ignore[arg-type]  # a sampler for one pass
@@ -91,8 +91,8 @@ class LoaderBatches:
 
 
 class Stream:
-    """An endless sequence of epochs from a position on. ``epoch`` and ``batch`` are the position of the next batch, or
-    of the end of an epoch."""
+    """An endless sequence of epochs from a given position. ``epoch`` and ``batch`` are the position of the next batch,
+    or of the end of an epoch."""
 
     def __init__(self, batches: Batches[Any], epoch: int = 0, batch: int = 0) -> None:
         self.batches, self.epoch, self.batch = batches, epoch, batch

@@ -1,4 +1,4 @@
-"""Run folders, and why a training run that is killed at any moment resumes as if nothing had happened.
+"""Run folders, and how a training run that is killed at any moment resumes as if nothing had happened.
 
     last.safetensors             the whole state: the only file that a run resumes from
     best.safetensors             the weights with the best evaluation
@@ -17,9 +17,9 @@ batches, writing the same files. A new run writes ``last`` first, so a full disk
 If a file cannot be written, the run ends with an error and keeps the old file, so the same program can resume. With
 ``minutes``, the number of steps depends on their speed, and a killed run forgets the seconds since its ``last``.
 
-A training line is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}: loss (per token) and
-norm are means over the updates since the previous line; tokens and seconds are totals. An evaluation line is {"step",
-"epoch", "evaluation": {metric: value, ...}, "best", "tokens", "seconds"}.
+A training line is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}: loss (per token) and grad_norm are
+means over the updates since the previous line; tokens and seconds are totals. An evaluation line is {"step", "epoch",
+"evaluation": {metric: value, ...}, "best", "tokens", "seconds"}.
 """
 
 from __future__ import annotations
@@ -161,13 +161,13 @@ def _bytes(value: Any) -> int:
 
 def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[str, Any]:
     """Read any checkpoint of a run, on the CPU. Each has "model" (a state dict), "step" and "extra". With ``mmap``,
-    tensors are read from the file when they are used. Raises FileNotFoundError if the file does not exist, RuntimeError
-    if it is damaged or not the checkpoint of a run."""
+    tensors are read from the file when they are used. Raises FileNotFoundError if the file does not exist, and
+    RuntimeError if it is damaged or not the checkpoint of a run."""
     file = Path(path)
     if not file.exists():
         raise FileNotFoundError(f"there is no checkpoint {file}")
     if file.is_char_device():
-        raise RuntimeError(f"{file} is a device, which may be endless, not a checkpoint")
+        raise RuntimeError(f"{file} is a device, not a checkpoint")
     try:
         checkpoint = load(file, map_location="cpu", mmap=mmap)
         check_size(checkpoint)
@@ -222,7 +222,7 @@ def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
 
 
 def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> None:
-    """Raise ValueError for a different configuration. The message lists the keys that differ, except ``LENGTH``."""
+    """Raise ValueError if the configurations differ. The message lists the keys that differ, except ``LENGTH``."""
 
     def shown(values: dict[str, Any], name: str) -> str:
         value = values.get(name)
@@ -301,7 +301,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Log(AbstractContextManager["Log"]):
-    """Truncates a file to its first ``keep`` lines, and appends other lines; ``lines`` counts all of them. Raises
+    """Truncates a file to its first ``keep`` lines, and appends new ones; ``lines`` is the number of all lines. Raises
     OSError if the file cannot be opened."""
 
     def __init__(self, path: str | os.PathLike[str], keep: int = 0) -> None:
@@ -339,7 +339,7 @@ def _finite(value: Any) -> Any:
 
 def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """The lines of a log, or of the log in a run folder, without an unfinished last line. Raises FileNotFoundError if
-    the log does not exist, ValueError if a line is not JSON, or the log is a device or larger than 1 GiB."""
+    the log does not exist, and ValueError if a line is not JSON, or the log is a device or larger than 1 GiB."""
     file = Path(path) / "log.jsonl" if Path(path).is_dir() else Path(path)
     entries: list[dict[str, Any]] = []
     for number, line in enumerate(content(file, _MOST_BYTES).splitlines(keepends=True), 1):

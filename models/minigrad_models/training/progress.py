@@ -25,9 +25,9 @@ if sys.platform == "win32":
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """A tqdm bar in a terminal or notebook; elsewhere (in a log, or without tqdm), a line every ten seconds; only notes
-    if not ``shown``. ``steps`` and ``limit`` are the total updates and seconds, ``done`` and ``seconds`` come from
-    earlier runs, and ``unit`` is the unit of the loss weights."""
+    """Shows a tqdm bar in a terminal or notebook, and elsewhere (in a log, or without tqdm) a line every ten seconds.
+    If not ``shown``, only notes appear. ``steps`` and ``limit`` are the total updates and seconds, ``done`` and
+    ``seconds`` come from earlier runs, and ``unit`` is the unit of the loss weights."""
 
     def __init__(
         self, steps: int, limit: float, done: int = 0, seconds: float = 0.0, shown: bool = True, unit: str = "tokens"
@@ -107,7 +107,7 @@ class Interrupt:
     """In ``with Interrupt() as stop:``, Ctrl-C and SIGTERM (and Ctrl-Break on Windows) set ``stop.asked``; a second
     signal interrupts. Signals that the program ignores from its start (as with ``nohup``) remain ignored. It has no
     effect outside the main thread, as Python cannot handle signals there. Forked child processes leave Ctrl-C to this
-    process; SIGTERM ends them. The first signal calls ``note`` with a text."""
+    process; SIGTERM ends them. The first signal calls ``note`` with a message."""
 
     def __init__(self, note: Callable[[str], None] = lambda text: None) -> None:
         self.asked, self._owner = False, os.getpid()

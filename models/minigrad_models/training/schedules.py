@@ -1,9 +1,9 @@
-"""Learning rates over time, for LambdaLR: functions from e, the updates so far, to a fraction of the highest rate.
+"""Learning-rate schedules for LambdaLR: functions from e, the updates so far, to a fraction of the peak rate.
 
     schedule = LambdaLR(optimizer, inverse_sqrt(warmup=4000))
 
-All rates rise linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677), the last of which has the full
-rate. ``steps`` is the total, and s = e + 1. Raises ValueError for numbers out of range or a warm-up beyond the total.
+All rates rise linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677), the last of which has the peak
+rate. ``steps`` is the total, and s = e + 1. Raises ValueError if a number is out of range or the warm-up too long.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ Schedule = Callable[[int], float]
 
 
 def inverse_sqrt(warmup: int) -> Schedule:
-    """min(s / warmup, √(warmup / s)): a rise, and an endless decay (Vaswani et al. 2017, equation 3)."""
+    """min(s / warmup, √(warmup / s)): warm-up, then inverse square root decay (Vaswani et al. 2017, equation 3)."""
     if warmup < 1:
         raise ValueError(f"inverse_sqrt: warmup must be at least 1, not {warmup}")
     return lambda e: min((e + 1) / warmup, math.sqrt(warmup / (e + 1)))
 
 
 def cosine(warmup: int, steps: int, final: float = 0.0) -> Schedule:
-    """A rise, and half a cosine to ``final`` at ``steps`` (Loshchilov and Hutter 2017, arXiv 1608.03983)."""
+    """Linear warm-up, then half a cosine to ``final`` at ``steps`` (Loshchilov and Hutter 2017, arXiv 1608.03983)."""
     _check("cosine", warmup, steps)
     if not 0 <= final <= 1:
-        raise ValueError(f"cosine: final must lie in [0, 1], not {final}")
+        raise ValueError(f"cosine: final must be in [0, 1], not {final}")
 
     def rate(e: int) -> float:
         if e < warmup:
@@ -36,7 +36,7 @@ def cosine(warmup: int, steps: int, final: float = 0.0) -> Schedule:
 
 
 def linear(warmup: int, steps: int) -> Schedule:
-    """A rise, and a line to zero at ``steps`` (Devlin et al. 2019, arXiv 1810.04805, appendix A.2)."""
+    """Linear warm-up, then linear decay to zero at ``steps`` (Devlin et al. 2019, arXiv 1810.04805, appendix A.2)."""
     _check("linear", warmup, steps)
     return lambda e: (e + 1) / warmup if e < warmup else max(0.0, (steps - e) / (steps - warmup))
 
@@ -46,11 +46,11 @@ def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2
     a cosine does, but the rate before it does not depend on the length (Zhai et al. 2022, arXiv 2106.04560, section
     3.5). The decay takes ``decay_fraction`` of all updates. Raises ValueError if it begins within the warm-up."""
     if not 0 <= decay_fraction <= 1:
-        raise ValueError(f"inverse_sqrt_with_decay: decay_fraction must lie in [0, 1], not {decay_fraction}")
+        raise ValueError(f"inverse_sqrt_with_decay: decay_fraction must be in [0, 1], not {decay_fraction}")
     _check("inverse_sqrt_with_decay", warmup, steps)
     begin = steps - round(decay_fraction * steps)
     if begin < warmup:
-        last = f"the last {decay_fraction:g} of {steps} steps begin before the {warmup} warmup steps end"
+        last = f"the decay, the last {decay_fraction:g} of {steps} steps, begins before the {warmup} warmup steps end"
         raise ValueError(f"inverse_sqrt_with_decay: {last}")
     before = inverse_sqrt(warmup)
 
@@ -59,4 +59,4 @@ def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2
 
 def _check(name: str, warmup: int, steps: int) -> None:
     if not 0 <= warmup < steps:
-        raise ValueError(f"{name}: warmup must lie in [0, steps), not {warmup} of {steps}")
+        raise ValueError(f"{name}: warmup must be in [0, steps), but warmup is {warmup} and steps is {steps}")

@@ -55,18 +55,18 @@ class Trainer:
     bitwise identical to those of an uninterrupted run; ``checkpoints.py`` explains why.
 
     After ``distributed.init_process_group``, all ranks share the batches of each update, and must pass the same
-    arguments. Rank 0 evaluates, writes the folder, shows progress and determines running statistics. The losses equal
+    arguments. Rank 0 evaluates, shows progress and writes the folder, with its own running statistics. The losses equal
     those of a single process, up to rounding, and a run can resume with a different number of ranks.
 
     Args:
         model, optimizer: as in PyTorch training loops. Modules in eval mode stay in it; if the model itself is in eval
             mode, all modules are switched to training mode.
         batches: an object with ``epoch(number, start)``, such as LoaderBatches.
-        loss: (model, batch) -> the mean loss, a tensor of one element, and its weight (target tokens), used to average
-            the batches of an update, and the losses of several updates.
+        loss: (model, batch) -> the mean loss, a one-element tensor, and its weight (target tokens), which is used to
+            average the batches of an update and the losses of several updates.
         folder, settings: the run folder, which is created if it does not exist, and the run's settings.
-        schedule: the learning-rate schedule, which steps after each update. A resumed run may have another function in
-            its LambdaLR; any other schedule continues unchanged.
+        schedule: the learning-rate schedule, which steps after each update. A resumed run may pass a LambdaLR with a
+            different function; any other schedule continues unchanged.
         evaluate: model -> metrics by name. It runs in eval mode without gradients, and its random numbers do not affect
             training.
         extra: plain data (``minigrad.save``) for the checkpoints, such as tokenizers. Its "config", if any, must be the
@@ -78,7 +78,7 @@ class Trainer:
         state: the position of the training.
         averaged: the moving average of the model, or None.
 
-    Raises TypeError unless ``schedule`` is an LRScheduler without a metric, ValueError for patience without evaluation.
+    Raises TypeError unless ``schedule`` is an LRScheduler without a metric; ValueError for patience without evaluate.
     """
 
     def __init__(
@@ -123,9 +123,9 @@ class Trainer:
     def fit(self, begun: Callable[[], None] | None = None) -> Outcome:
         """Train to the end, from where an earlier call stopped. The model then has the last weights. On Ctrl-C or
         SIGTERM, the update is finished and saved before returning; a second signal interrupts immediately. ``begun`` is
-        called once the folder is locked and its checkpoint accepted, before the first step. Raises ValueError like
-        ``check``, or if the run in the folder has a different configuration; OSError if the folder is not writable;
-        RuntimeError if its checkpoint is damaged, or a loss or gradient is not finite."""
+        called once the folder is locked and its checkpoint accepted, before the first step. Raises the errors of
+        ``check``, ValueError if the run in the folder has a different configuration, OSError if the folder is not
+        writable, and RuntimeError if its checkpoint is damaged, or a loss or gradient is not finite."""
         self.check()
         first = self.ranks.is_first
         with ExitStack() as stack:
@@ -267,7 +267,7 @@ class Trainer:
             self._bar.advance(loss, updated.weight, self._seconds())
 
     def _write(self, entries: dict[str, Any]) -> None:
-        """Write a line to the log: the position of the training, and some entries."""
+        """Write a line to the log: the position of the training, and ``entries``."""
         state = self.state
         position = {"step": state.step, "epoch": state.epoch}
         totals = {"tokens": round(state.tokens), "seconds": round(self._seconds(), 3)}
@@ -281,7 +281,7 @@ class Trainer:
             self.optimizer.consolidate_state_dict()
 
     def _evaluate(self) -> tuple[int, float | None, int, int]:
-        """Evaluate, and save the weights if they are the best. Returns the fields of the state about evaluations."""
+        """Evaluate, and save the weights if they are the best. Returns the state's evaluation fields."""
         assert self.evaluate is not None
         state, settings = self.state, self.settings
         model = self.model if self.averaged is None else self.averaged.module
@@ -415,10 +415,10 @@ class Trainer:
 
 
 def moving_average(model: Module, decay: float) -> AveragedModel:
-    """A copy of a model for the mean m ← d · m + (1 - d) · w of the weights w after each update (Polyak and Juditsky
-    1992), starting from the weights after the first update. After n updates, d = min(decay, (1 + n) / (10 + n)), so
-    that the first weights fade quickly (as in TensorFlow's ExponentialMovingAverage with num_updates). Call
-    ``update_parameters(model)`` after each update. Buffers are copied, not averaged."""
+    """A copy of a model that holds the moving average of its weights w, m ← d · m + (1 - d) · w after each update
+    (Polyak and Juditsky 1992), starting from the weights after the first update. After n updates, d = min(decay, (1 +
+    n) / (10 + n)), so that the first weights fade quickly (as in TensorFlow's ExponentialMovingAverage with
+    num_updates). Call ``update_parameters(model)`` after each update. Buffers are copied, not averaged."""
 
     def update(means: Sequence[Tensor], new: Sequence[Tensor], age: Any) -> None:
         n = int(age)

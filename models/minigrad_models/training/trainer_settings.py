@@ -25,7 +25,7 @@ METRIC = ("metric", "mode")  # a new value invalidates all earlier evaluations
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of ``Trainer``. A step is an update of the weights. Raises ValueError for a number out of range.
+    """The settings of ``Trainer``. A step is an update of the weights. Raises ValueError if a number is out of range.
 
     Args:
         steps: the total number of updates.
@@ -33,7 +33,7 @@ class Settings:
         accumulate: how many batches to accumulate per update, shared by the ranks. With more than one, each batch has
             its own random numbers, which depend only on ``seed``, the step and the batch number.
         clip: the maximum norm of all gradients together; None for no limit.
-        evaluate_every: steps between evaluations; the last step is followed by one as well.
+        evaluate_every: steps between evaluations; there is always one after the last step.
         save_every: steps between checkpoints; None to save only by time.
         save_seconds: seconds between checkpoints; None to save only by steps. Each evaluation and snapshot, and the end
             of training, saves a checkpoint as well.
@@ -73,9 +73,9 @@ class Settings:
             self._check(name, "be a positive integer", lambda x: is_whole(x) and x > 0)
         for name in ("minutes", "clip", "save_seconds"):
             self._check(name, "be positive", lambda x: x > 0)
-        self._check("ema_decay", "lie in [0, 1)", lambda x: 0 <= x < 1)
+        self._check("ema_decay", "be in [0, 1)", lambda x: 0 <= x < 1)
         self._check("mode", 'be "min" or "max"', lambda x: x in ("min", "max"), optional=False)
-        self._check("keep_snapshots", "be an integer of at least 0", lambda x: is_whole(x) and x >= 0, optional=False)
+        self._check("keep_snapshots", "be a non-negative integer", lambda x: is_whole(x) and x >= 0, optional=False)
 
     def _check(self, name: str, rule: str, holds: Callable[[Any], bool], optional: bool = True) -> None:
         value = getattr(self, name)

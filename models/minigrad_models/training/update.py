@@ -1,8 +1,8 @@
 """An update of the weights from one or more batches, by this process or by the ranks of ``minigrad.distributed``.
 
 With N ranks, rank r computes the batches r, r + N, ... of an update. Gradients are summed over all ranks, and every
-rank updates its weights by the same sum. The sum depends on the seed, the step and the batch numbers, not on the number
-of ranks (up to rounding), so a run can resume with a different number of ranks.
+rank updates its weights with the same sum. The sum depends on the seed, the step and the batch numbers, not on the
+number of ranks (up to rounding), so a run can resume with a different number of ranks.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Part(NamedTuple):
 
 class Updated:
     """An update: the weight of all its batches, their mean loss, and the gradient norm. On a GPU, the latter two are
-    still being computed, and reading them synchronises, which costs nothing after the next update has been launched. On
-    the CPU (``is_known``), it never costs anything."""
+    still being computed, and reading them waits for the GPU, which costs nothing once the next update has been
+    launched. On the CPU (``is_known``), reading never waits."""
 
     def __init__(self, parts: list[Part], norm: Tensor, step: int) -> None:
         self.weight, self.step = sum(part.weight for part in parts), step
@@ -83,10 +83,10 @@ def update(
     step: int,
     gradients: Callable[[Module, Loss, Iterable[Any], int], list[Part]] | None = None,
 ) -> Updated:
-    """Update the weights by the gradient of the mean loss of all batches. Each batch counts by its weight (target
-    tokens): the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ equals the gradient of one large batch, up to rounding. ``gradients`` sums
-    them, by default ``add_gradients``. Raises RuntimeError, with unchanged weights, if the loss or norm is not finite
-    in ``step`` (on a GPU, only when they are read); ValueError if a weight is not positive."""
+    """Update the weights using the gradient of the mean loss of all batches. Batches are weighted (by target tokens):
+    the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ equals the gradient of one large batch, up to rounding. ``gradients`` sums them, by
+    default ``add_gradients``. Raises RuntimeError, with unchanged weights, if the loss or norm is not finite in
+    ``step`` (on a GPU, only when they are read), and ValueError if a weight is not positive."""
     optimizer.zero_grad()
     parts = (gradients or add_gradients)(model, loss, batches, step)
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]

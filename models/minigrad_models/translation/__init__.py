@@ -18,7 +18,7 @@ __all__ = ["Attention", "Hypothesis", "Translation", "Translator"]
 
 
 def __getattr__(name: str) -> Any:
-    """The exported names, imported on first use, as the command line can list its options without a model."""
+    """Import an exported name on first use, so that the command line can list its options without a model."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import translator

@@ -1,4 +1,4 @@
-"""The models that a run can train, by the ``model`` setting: the transformer, and the models before it."""
+"""The models that a run can train, by the ``model`` setting: the transformer, and earlier models."""
 
 from __future__ import annotations
 

@@ -94,8 +94,8 @@ class ConvSeq2Seq(TranslationModel):
         return self.dropout(self.vectors(tokens, source) + self.positions.weight[:length])
 
     def encode(self, source: Tensor) -> tuple[Memory, Tensor]:
-        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S). Keys are z, and values z + e: words in context,
-        plus the words themselves."""
+        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S). Keys are the words in context, z, and values are z
+        + e, which adds the words themselves."""
         mask = source != PAD
         e = self.embed(source, source=True)
         x = self.encoder_input(e)

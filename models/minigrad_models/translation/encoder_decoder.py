@@ -18,8 +18,8 @@ from ..text.tokenizer import BOS, PAD
 
 
 class Configuration:
-    """The hyperparameters that all translators have, and dropouts, which are probabilities. Subclasses are dataclasses
-    that raise ValueError for invalid values."""
+    """The hyperparameters that all translators share. Subclasses are dataclasses that add dropout probabilities, among
+    others, and raise ValueError if a value is invalid."""
 
     vocabulary: int  # V, the size of the joint vocabulary or the target vocabulary
     source_vocabulary: int | None  # the size of the source vocabulary; None if the languages share one
@@ -39,8 +39,8 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Memory:
-    """The encoder output for the decoder, by sentence: ``keys``, which are compared with the decoder states, and
-    ``values``, which the decoder averages, (B, S, ·) each, and the initial states of a recurrent decoder (B, L, H)."""
+    """The encoder output that the decoder reads: ``keys``, which it compares with its states, and ``values``, which it
+    averages, (B, S, ·) each, and ``start``, the initial states of a recurrent decoder (B, L, H)."""
 
     keys: Tensor
     values: Tensor
@@ -52,8 +52,8 @@ class Memory:
 
 
 class Plain:
-    """The reference: at each step the decoder runs over all tokens so far, from ``start`` (B, 1) on. ``memory`` has the
-    encoded sentences, indexed by sentence; ``mask`` (B, 1, 1, S) is True at their tokens."""
+    """The reference decoder, which runs over all tokens so far at each step, beginning with ``start`` (B, 1).
+    ``memory`` has the encoded sentences, indexed by sentence; ``mask`` (B, 1, 1, S) is True at their tokens."""
 
     def __init__(self, model: TranslationModel, start: Tensor, memory: Any, mask: Tensor) -> None:
         self.model, self.start = model, start
@@ -106,9 +106,8 @@ class TranslationModel(nn.Module):
 
     @mg.no_grad()
     def begin(self, source: Tensor, cached: bool = True) -> Decoder:
-        """A decoder for ``generation.beam_search``, at the beginning of each sentence's translation, from source tokens
-        (B, S). It does not record gradients. In training mode nothing is cached, as each step draws new dropout masks
-        for all tokens."""
+        """A decoder for ``generation.beam_search``, at the start of each translation of source tokens (B, S). It does
+        not record gradients. In training mode nothing is cached, as each step draws new dropout for all tokens."""
         kind = self.CACHED if cached and not self.training else Plain
         return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
 
@@ -118,8 +117,8 @@ class TranslationModel(nn.Module):
 
     def loss(self, source: Tensor, target: Tensor, label_smoothing: float = 0.0, r_drop: float = 0.0) -> Tensor:
         """The mean cross-entropy, a scalar, of the tokens after BOS, each predicted from the tokens before it. Source
-        tokens are (B, S), and target tokens from BOS on (B, T). ``r_drop`` above 0 is the α of ``r_drop_loss``, which
-        needs two passes over the batch."""
+        tokens are (B, S); target tokens, including BOS, are (B, T). ``r_drop`` above 0 is the α of ``r_drop_loss``,
+        which needs two passes over the batch."""
         read, following = target[:, :-1], target[:, 1:]
         if r_drop:
             states = self.decode(mg.cat((read, read)), *self.encode(mg.cat((source, source))))
@@ -130,8 +129,8 @@ class TranslationModel(nn.Module):
         )
 
     def greedy(self, source: Tensor, max_new_tokens: Limits = 100, cached: bool = True) -> Tensor:
-        """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS. The token limit is at
-        most the model's longest sentence."""
+        """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS. The token limit is capped
+        at the longest sentence that the model supports."""
         most = self.config.positions - 1
         limit = min(max_new_tokens, most) if isinstance(max_new_tokens, int) else [min(n, most) for n in max_new_tokens]
         hypotheses = generate.greedy(self.begin(source, cached), limit)
@@ -147,8 +146,8 @@ def r_drop_loss(
         mean of ½ (CE(P₁) + CE(P₂)) + α/4 · (KL(P₁‖P₂) + KL(P₂‖P₁))
 
     over the target tokens (B, T) that are not ``ignore_index``. P₁ and P₂ are softmax(states · weightᵀ) for the two
-    passes: states (2B, T, D) of a batch that contains each of B sentences twice, and the weight (V, D) of the last
-    linear layer. Without tokens the mean is NaN, and the gradients are zero. Raises ValueError if α is negative.
+    passes. ``states`` (2B, T, D) hold each of B sentences twice, and ``weight`` (V, D) is the last linear layer's. If
+    no tokens count, the mean is NaN and the gradients are zero. Raises ValueError if α is negative.
     """
     if not alpha >= 0:
         raise ValueError(f"R-Drop's alpha must be 0 or more, not {alpha}")

@@ -70,7 +70,7 @@ def load(split: str = "train", size: int | None = None) -> list[Pair]:
     """The first ``size`` pairs of a split, or all pairs: "train" has 14,500, "validation" and "test" 1,000 each. No two
     pairs have the same source, and some word combinations occur only in validation and test: no training sentence
     contains "I love you", although its words occur. English "you" becomes "tu", and first persons are masculine. Raises
-    ValueError for an unknown split, or a size below 0 or larger than the split."""
+    ValueError if the split is unknown, or the size is negative or exceeds the split."""
     if split not in SPLITS:
         raise ValueError(f"load: unknown split {split!r}; choose from {', '.join(SPLITS)}")
     pairs = _corpus()[split]
@@ -90,7 +90,7 @@ def _corpus() -> dict[str, list[Pair]]:
 
 
 def _clean(text: str) -> str:
-    """Compose `text` (NFC), with straight apostrophes and English contractions written out."""
+    """Normalise `text` to NFC, straighten its apostrophes, and write out English contractions."""
     if not text.isascii() or "`" in text:
         text = unicodedata.normalize("NFC", text).translate(_APOSTROPHES)
     if "'" in text:

@@ -16,11 +16,11 @@ from .translation_settings import Settings, preset
 
 RECIPE = "multi30k"  # the settings for at least as many pairs as in that corpus
 PAIRS = 29_000
-SMALL = 20_000  # pairs: below this number, the sizes follow the corpus
+SMALL = 20_000  # pairs: below this number, the model is smaller
 LEAST = 400  # updates
 OFTEN = 5  # the minimum occurrences of a subword
-LARGEST = 200_000  # the most pairs in a corpus to analyse
-FEW, A_LANGUAGE = 100, 5000  # pairs: below FEW, none are held out; below A_LANGUAGE, they teach little language
+LARGEST = 200_000  # the maximum number of pairs to analyse
+FEW, A_LANGUAGE = 100, 5000  # pairs: below FEW, none are held out; below A_LANGUAGE, too few to teach a language
 SENTENCES, LONGEST = 6, 80  # characters
 WORDS, LONGEST_WORD = 1000, 40
 READ = 20_000  # training sentences from which to take words
@@ -43,8 +43,8 @@ def suited(values: dict[str, Any]) -> Settings:
 
 
 def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
-    """The updates and model for a number of pairs. The recipe's 10,000 updates are fifty epochs of 29,000 pairs. Fewer
-    pairs get more epochs and a smaller model: the updates grow as the number of pairs to the power 0.8."""
+    """The number of updates and the model sizes for some pairs. The recipe's 10,000 updates are fifty epochs of 29,000
+    pairs. Fewer pairs get more epochs and a smaller model: updates scale with pairs to the power of 0.8."""
     changes: dict[str, Any] = {}
     steps = 100 * round(preset(RECIPE).training.steps / 100 * (min(pairs, PAIRS) / PAIRS) ** 0.8)
     steps = values.get("steps", max(LEAST, steps))
@@ -119,7 +119,7 @@ def words_of(text: str) -> list[str]:
 
 
 class Examples(TypedDict):
-    """Source sentences to show first, which the model was not trained on (if any are held out), and the words in its
+    """Source sentences to show first, which are not in the training data (if any are held out), and the words of the
     training data, most frequent first."""
 
     sentences: list[str]
@@ -135,7 +135,7 @@ def examples_of(pairs: dict[str, Pairs]) -> Examples:
 
 
 def limited(examples: Examples) -> Examples:
-    """A selection of short examples, each once, longest first, as these show the most."""
+    """Short examples without duplicates, longest first, as longer sentences show more."""
     short = list(dict.fromkeys(text for text in examples["sentences"] if 0 < len(text) <= LONGEST))
     sentences = sorted(short[:SENTENCES], key=len, reverse=True)
     words = [word for word in examples["words"] if len(word) <= LONGEST_WORD]

@@ -6,7 +6,7 @@ generates the target token by token, from its state s, the previous token, and a
 
 - "none": the encoder's last state at every step (Cho et al., section 2.2), which must represent the whole source.
 - "additive": the mean of all encoder states, weighted by their match with the previous state (Bahdanau et al., 3.1).
-- "multiplicative": this mean, weighted by a product with the new state (Luong et al., section 3.1, "general").
+- "multiplicative": the same mean, weighted by products with the new state (Luong et al., section 3.1, "general").
 
 Shapes: B batch, T target length, S source length, D embedding width, H state width, L layers, V vocabulary. Masks are
 True at tokens and False at padding.
@@ -108,7 +108,7 @@ class Decoder(nn.Module):
         super().__init__()
         d, h = config.d_model, config.hidden
         self.layers, self.hidden = config.layers, h
-        self.later = config.attention == "multiplicative"  # the context is looked up with the new state
+        self.later = config.attention == "multiplicative"  # the context is computed from the new state
         self.network = config.network(d if self.later else d + 2 * h)
         states = 2 if config.cell == "lstm" else 1
         self.start = nn.ModuleList(nn.Linear(2 * h, config.layers * h) for _ in range(states))
@@ -145,7 +145,7 @@ class Decoder(nn.Module):
         return self.dropout(self.readout(mg.cat((s, context, y), -1)).tanh()), last
 
     def run(self, x: Tensor, states: States) -> tuple[Tensor, States]:
-        """Run the network over all steps: (B, T, ·) -> s of the last layer (B, T, H), and all last s (B, L, H)."""
+        """Run the network: (B, T, ·) -> s of the last layer (B, T, H), and the last s of every layer (B, L, H)."""
         before = tuple(s.transpose(0, 1).contiguous() for s in states)
         out, last = self.network(x, before if len(before) > 1 else before[0])
         return out, tuple(s.transpose(0, 1) for s in (last if isinstance(last, tuple) else (last,)))
@@ -157,7 +157,7 @@ class Decoder(nn.Module):
 
 
 class Stepwise(Plain):
-    """Decoding from the last state. Each call of ``next_logits`` must add one token. N rows: B sentences, W beams."""
+    """Decoding from the last state. Each ``next_logits`` call must add one token. N rows: B sentences times W beams."""
 
     def __init__(self, model: Seq2Seq, start: Tensor, memory: Memory, mask: Tensor) -> None:
         super().__init__(model, start, memory, mask)

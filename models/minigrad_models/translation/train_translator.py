@@ -81,7 +81,7 @@ def make_trainer(
 
 
 class Evaluation:
-    """The BLEU score and share of exact matches of greedy validation translations, and the loss per token."""
+    """BLEU and the share of exact matches for greedy translations of validation pairs, and the loss per token."""
 
     def __init__(self, translator: Translator, pairs: Pairs) -> None:
         self.tokenizers, self.settings = tokenizers, settings = translator.tokenizers, translator.settings
@@ -90,8 +90,8 @@ class Evaluation:
         self.batches = PairBatches(encoded, settings.training, shuffle=False)
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
-        """Metrics by name: "bleu" and "exact" (correct to the letter) from 0 to 100, and "loss", the mean cross-entropy
-        of the target tokens in nats, without label smoothing."""
+        """Metrics by name: "bleu" and "exact" (identical to the reference) from 0 to 100, and "loss", the mean
+        cross-entropy of the target tokens in nats, without label smoothing."""
         source, target = self.pairs.source, self.pairs.target
         texts = [t.text for t in Translator(model, self.tokenizers, self.settings).translate(source, beam=1)]
         right = sum(text == reference for text, reference in zip(texts, target, strict=True))
@@ -104,7 +104,7 @@ class Evaluation:
 
 
 def report_of(translator: Translator, pairs: Pairs, path: Path) -> str:
-    """The scores of the translations of a split, with samples for the test set. All are written to ``path``."""
+    """Translate a split, and write scores and translations to ``path``. Returns a summary (with samples if "test")."""
     split, settings = path.stem, translator.settings
     with bar(len(pairs.source), f"translating {split}", " sentences") as progress:
         translations = translator.translate(pairs.source, progress=progress.update)

@@ -86,7 +86,7 @@ class Cached:
 
 
 class CachedLayer:
-    """A decoder layer with cached keys and values. A sentence's W beams share those of the source (B, H, S, D/H)."""
+    """A decoder layer with cached keys and values. The W beams of a sentence share the source's (B, H, S, D/H)."""
 
     def __init__(self, layer: DecoderLayer, memory: Tensor, mask: Array | None) -> None:
         cross = layer.cross_attention
@@ -172,8 +172,8 @@ def positional_encoding(positions: int, d_model: int) -> Tensor:
 
 
 def initialise(module: nn.Module) -> None:
-    """Xavier uniform weights, zero biases, and embeddings of variance 1/D, which the factor √D scales to 1. Queries,
-    keys and values are initialised like the matrix (D, 3D) that they form together: smaller by √2."""
+    """Xavier uniform weights, zero biases, and embeddings of variance 1/D, which the factor √D scales to 1. The query,
+    key and value weights are initialised as parts of one matrix (D, 3D), so they are smaller by a factor of √2."""
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         nn.init.zeros_(module.bias)

@@ -24,7 +24,7 @@ from .translator import Translation, Translator
 
 LINES = 1000  # of a file to translate at a time
 AT_ONCE = 1 << 16  # bytes of a pipe
-LONGEST_LINE = 1_000_000  # bytes; it takes a few seconds to notice that this is too long to translate
+LONGEST_LINE = 1_000_000  # bytes; rejecting a sentence of this length takes a few seconds
 TOO_LONG = f"line {{:,}} has more than {LONGEST_LINE:,} bytes: give one sentence per line"
 NOTES = 10  # the most to print for some text
 
@@ -62,7 +62,7 @@ def _check(options: argparse.Namespace) -> None:
 
         AttentionView.checked_ending(options.attention)
     if options.graph is not None and options.graph.suffix.lower() != ".html":
-        raise ValueError(f"--graph writes a page, whose name must end in .html, not {options.graph.name}")
+        raise ValueError(f"--graph writes an HTML page: the name must end in .html, not {options.graph.name}")
 
 
 def _text(translator: Translator, options: argparse.Namespace, chunks: Iterable[list[str]], out: TextIO) -> None:
@@ -125,7 +125,7 @@ def _formatted(translation: Translation, n_best: int) -> str:
 
 
 def _stdin() -> Iterator[list[str]]:
-    """The lines of stdin as soon as they arrive, as a program may write a line and wait for its translation."""
+    """Yield the lines of stdin as they arrive, as a program may write a line and wait for its translation."""
     if sys.stdin.isatty():
         _tell("one sentence per line; end with Ctrl-D")
     rest, count = b"", 0
@@ -149,7 +149,7 @@ def _tell(text: str) -> None:
 
 @contextmanager
 def _output(path: Path | None) -> Iterator[TextIO]:
-    """The output. A file is replaced once all translations are written, and stays unchanged after an error."""
+    """The output stream. A file is replaced once all translations are written, and stays unchanged after an error."""
     if path is None:
         yield sys.stdout
     elif path.exists() and not path.is_file():  # a pipe, a terminal

@@ -63,7 +63,7 @@ def _serve(p: argparse.ArgumentParser) -> None:
 
 
 def settings_of(options: argparse.Namespace, program: Any = None) -> Settings:
-    """The settings from options and a preset, a file, or the training that the program resumes."""
+    """The settings from the options and a preset, a file, or the run to resume."""
     values = common.values_of(options, Settings)
     if "data" in values and options.config is None:
         values = {**languages(values["data"]), **values}

@@ -41,7 +41,7 @@ def read(settings: DataSettings) -> dict[str, Pairs]:
     elif settings.tokenizer != "words":
         fetched = command("data", "multi30k")
         raise ValueError(
-            f"no sentence pairs: pass --data a folder, a table, or two aligned files, or download a corpus: {fetched}"
+            f"no sentence pairs: set --data to a folder, a table or two aligned files, or download a corpus: {fetched}"
         )
     else:
         splits = read_shipped()
@@ -61,10 +61,10 @@ def read_shipped(train: int | None = None) -> dict[str, Pairs]:
 
 
 def hold_out(pairs: Pairs, most: int) -> dict[str, Pairs]:
-    """Split off random pairs, the same in every run, for validation and testing: ``most`` for each, but at most a
-    twentieth of all pairs, and none from fewer than a hundred pairs. The training data has no held-out source: if one
-    occurs more than once, all its pairs are removed. Sentences that occur once are therefore held out first, and the
-    most frequent sentences remain for training."""
+    """Split off random pairs, the same in every run, for validation and testing: up to ``most`` for each, at most a
+    twentieth of all pairs, and none if there are fewer than a hundred pairs. No held-out source remains in the training
+    data: if one occurs more than once, all its pairs are removed. Sentences that occur only once are therefore held out
+    first, and the most frequent sentences remain for training."""
     count = min(most, len(pairs.source) // 20) if len(pairs.source) >= 100 else 0
     if not count:
         return {"train": pairs}
@@ -116,7 +116,7 @@ def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings) -> Encod
 
 
 class PairBatches:
-    """Batches of sentence pairs, epoch by epoch. A batch depends only on the settings and its number."""
+    """Batches of sentence pairs, epoch by epoch. A batch depends only on the settings and its index."""
 
     def __init__(self, encoded: EncodedPairs, settings: TrainingSettings, shuffle: bool = True) -> None:
         self.encoded, self.device = encoded, settings.device

@@ -1,5 +1,5 @@
-"""The settings of a training run, in four sections. Command-line options override a preset or a ``--config`` file,
-which override the defaults. The files in ``presets/`` contain every setting.
+"""The settings of a training run, in four sections. Command-line options override a preset or ``--config`` file, which
+overrides the defaults. The files in ``presets/`` contain every setting.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class DataSettings:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """The model and its sizes. Only transformers have heads, d_ff and the later fields; only others have hidden."""
+    """The model and its sizes. Only transformers have heads, d_ff and later fields; only other models have hidden."""
 
     model: str = setting("transformer", "the architecture: the transformer, or a predecessor", MODELS)
     start: str = setting("", "start from the weights and vocabularies of an earlier run; this also sets the sizes")
@@ -84,7 +84,7 @@ class DecodingSettings:
 
 @dataclass(frozen=True)
 class Settings(Sections):
-    """All sections. Raises ValueError for a value out of range, naming the setting."""
+    """All sections. Raises a ValueError that names the setting if a value is out of range."""
 
     PRESETS, FREE, LATER = PRESETS, FREE, ("decoding",)
 
@@ -110,7 +110,7 @@ class Settings(Sections):
 
 
 def languages(data: tuple[str, ...]) -> dict[str, str]:
-    """The two languages, from file names such as "a.en.gz b.fr". A table has none, and a folder has many."""
+    """The two languages, from file names such as "a.en.gz b.fr". A table names none, and a folder many."""
     if len(data) == 1 and Path(data[0]).is_dir():
         return {}
     if len(data) == 2:

@@ -53,7 +53,7 @@ PROGRAM = Program("minigrad_models.translation", 2, Described, Settings, REPORTS
 
 
 def sizes(path: Path) -> dict[str, Any]:
-    """The settings that a training run must have to start from a model. Raises like ``Translator.load``."""
+    """The settings that training must have to start from a model. Raises the same errors as ``Translator.load``."""
     names = {"tokenizer", "vocabulary", "joint", "split_digits", *asdict(ModelSettings())} - {"start"}
     with PROGRAM.reading(path) as (_, settings, _):
         return {k: v for k, v in settings.without(set()).items() if k in names and not k.endswith("dropout")}
@@ -95,8 +95,8 @@ class _Inputs(NamedTuple):
 
 
 class Translator:
-    """A translation model with its source and target tokenizers, its training settings, which include the defaults for
-    its search, and example sentences that it can translate."""
+    """A translation model with its source and target tokenizers, its training settings (including the search defaults),
+    and example sentences."""
 
     def __init__(
         self, model: TranslationModel, tokenizers: TokenizerPair, settings: Settings, examples: Examples | None = None
@@ -107,7 +107,7 @@ class Translator:
     @classmethod
     def load(cls, path: Path | str, device: str = "cpu") -> Translator:
         """Load the model in a run folder (the best so far if it is unfinished) or in a file. Raises FileNotFoundError
-        if it does not exist, ValueError or RuntimeError if the file is damaged or not a model of this program."""
+        if it does not exist, and ValueError or RuntimeError if it is damaged or not a model of this program."""
         with PROGRAM.reading(Path(path)) as (checkpoint, settings, description):
             model = restored(settings.model.model, description["model"], checkpoint["model"])
             tokenizers = tokenizer_pair_from_dict(description["tokenizers"])
@@ -136,16 +136,16 @@ class Translator:
         mbr: float | None = None,
     ) -> list[Translation]:
         """Translate one or more sentences, in batches of at most ``batch`` sentences of similar length. Results are in
-        the order of the sentences. An empty sentence has an empty translation.
+        input order. An empty sentence has an empty translation.
 
         Args:
             beam, length_penalty, mbr: beam search options; None for the value in the settings.
             sample: a temperature for sampling translations randomly, from the top_k likeliest tokens or the likeliest
                 tokens with a total probability of top_p.
             cached: whether to cache keys and values; without a cache, each step recomputes everything.
-            progress: called with the number of sentences after each batch.
+            progress: called after each batch with the number of its sentences.
 
-        Raises ValueError for a value out of range, or an option that selects from a beam with a single hypothesis.
+        Raises ValueError if a value is out of range, or an option selects from a beam with a single hypothesis.
         """
         search = {"beam": beam, "length_penalty": length_penalty, "mbr": mbr}
         changes = {name: value for name, value in search.items() if value is not None}
@@ -233,8 +233,8 @@ class Translator:
         return AttentionView(beam[0].attentions if beam else (), f"Attention: {translation.source}", beam)
 
     def linked(self, translation: Translation) -> Linked:
-        """The attention, and on the same page the forward and backward graph of each hypothesis' loss. Raises
-        ValueError like ``look``."""
+        """A page with the attention, and the forward and backward graphs of each hypothesis's loss. Raises ValueError
+        in the same cases as ``look``."""
         from minigrad.viz import graph
         from minigrad.viz.linked import Linked
 

@@ -1,4 +1,4 @@
-"""Pictures of models at work: ``training("runs/first")`` (curves and weights of a training run),
+"""Visualisations of models: ``training("runs/first")`` (curves and weights of a training run),
 ``piano_roll("song.mid")`` (music to see and hear), ``positional_encoding(50, 128)`` (sinusoids), ``embedding(weight,
 words)`` (a map of words) and ``logit_lens(model, tokens)`` (a language model's predictions after each layer). They are
 drawn, shown and saved using ``minigrad.viz``."""

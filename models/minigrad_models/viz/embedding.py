@@ -1,4 +1,4 @@
-"""Pictures of embeddings: the nearest words to each word, and a map of all words in two dimensions."""
+"""Visualisations of embeddings: the nearest words to each word, and a map of all words in two dimensions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .texts import checked_texts, label, reader
 
 MOST = 100_000  # words on a page
 CELLS = 1 << 23  # cosines in memory at once
-NAMES = 150  # the most words named in the picture
-TRIED = 2000  # the number of first words whose names the picture tries to place
+NAMES = 150  # the most labels in an image
+TRIED = 2000  # how many of the first words the image tries to label
 WIDE, HIGH, EDGE = 720.0, 560.0, 36.0  # of the picture, in pixels
 
 
@@ -79,7 +79,7 @@ class Embedding(Picture):
         return points, (float(parts[0]), float(parts[1]))
 
     def index(self, word: str | int) -> int:
-        """The index of the first such word. Raises ValueError for an unknown word; the message lists similar words."""
+        """The first index of a word. Raises ValueError for an unknown word; the message lists similar words."""
         if isinstance(word, int | np.integer):
             if not 0 <= word < len(self.tokens):
                 raise ValueError(f"there is no word {word}: there are {len(self.tokens):,} words, numbered from 0")
@@ -89,7 +89,7 @@ class Embedding(Picture):
         raise ValueError(f"there is no word {label(word)!r}{similar(word, self.tokens)}")
 
     def nearest(self, word: str | int, count: int = 10) -> list[tuple[str, float]]:
-        """The nearest words to a word, and their cosine similarities. Raises ValueError like ``index``."""
+        """The nearest words to a word, and their cosine similarities. Raises the errors of ``index``."""
         index = self.index(word)
         cosines = np.clip(self.units @ self.units[index], -1, 1)
         order = [i for i in np.argsort(-cosines, kind="stable").tolist() if i != index]
@@ -112,8 +112,8 @@ class Embedding(Picture):
         return Page.of("embedding", self.title, {"embedding": data}, height=680)
 
     def svg(self, word: str | int | None = None) -> str:
-        """A vector picture of all words, or of a word and its nearest words. Raises ValueError like ``index``. Names
-        are placed from the first word on, if they fit."""
+        """An SVG of all words, or of a word and its nearest words. Labels are placed in word order; those that do not
+        fit are omitted. Raises ValueError in the same cases as ``index``."""
         drawing = Drawing(WIDE, HIGH, self.title)
         points, size = self.principal[0], np.array([WIDE, HIGH])
         low, high = points.min(0), points.max(0)
@@ -143,8 +143,8 @@ def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str
         tokens: the text of each token, a function from an id to its text, or a tokenizer; the ids if None.
         neighbours: the number of nearest words on the page. title: the page title.
 
-    Raises TypeError if weights has the wrong type, ValueError if weights is not a matrix of finite numbers, there are
-    too many words for a page, or tokens do not match them.
+    Raises TypeError if weights has the wrong type, and ValueError if weights is not a matrix of finite numbers, there
+    are too many words for a page, or tokens do not match them.
     """
     weights = getattr(weights, "weight", weights)
     matrix = host(weights)

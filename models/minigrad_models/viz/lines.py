@@ -1,4 +1,4 @@
-"""Line charts as vector pictures, drawn by Vega-Lite (Satyanarayan et al. 2017, doi 10.1109/TVCG.2016.2599030)."""
+"""Line charts as vector images, drawn by Vega-Lite (Satyanarayan et al. 2017, doi 10.1109/TVCG.2016.2599030)."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def scale(log: bool, nice: bool) -> dict[str, Any]:
 
 
 def svg(chart: dict[str, Any]) -> str:
-    """A Vega-Lite specification as the text of an SVG file, in the colours and fonts of all pictures. Raises
-    ImportError if vl-convert-python is missing."""
+    """A Vega-Lite specification as the text of an SVG file, in the colours and fonts of all images. Raises ImportError
+    if vl-convert-python is missing."""
     axis = {"gridColor": LINE, "domainColor": QUIET, "tickColor": QUIET, "labelColor": QUIET, "titleColor": QUIET}
     look = {
         "aria": False,  # a label for each point would make up most of the file

@@ -29,9 +29,9 @@ from .texts import reader
 
 MOST = 4_000_000  # tokens with their probabilities on a page
 CELLS = 1 << 22  # logits in memory at once
-COLUMNS = 16  # in a picture, by default
+COLUMNS = 16  # in an image, by default
 WIDE, HIGH, LEFT, TOP = 76.0, 24.0, 84.0, 56.0  # the size of a cell, and the margins, in pixels
-UNKNOWN = -1  # stands for an unknown token
+UNKNOWN = -1  # marks an unknown token
 
 
 class Numbers(NamedTuple):
@@ -95,7 +95,7 @@ class LogitLens(Picture):
         return Page.of("lens", self.title, {"lens": data}, height=820)
 
     def svg(self, start: int = 0, stop: int | None = None) -> str:
-        """A vector picture of the positions from ``start`` to ``stop`` (excluded), by default 16 positions.
+        """An SVG of the positions from ``start`` up to but not including ``stop``, by default 16 positions.
 
         The correct token is above each column, and the token that the model reads is below. Raises ValueError for
         positions out of range.
@@ -104,7 +104,7 @@ class LogitLens(Picture):
         start = checked_number("position", start, positions)
         stop = min(start + COLUMNS, positions) if stop is None else stop
         if not start < stop <= positions:
-            raise ValueError(f"positions {start} to {stop} are not in the text, which has {positions:,}")
+            raise ValueError(f"positions {start} to {stop} are not in the text, which has {positions:,} positions")
         drawing = Drawing(LEFT + WIDE * (stop - start) + 12, TOP + HIGH * rows + 34, self.title)
         drawing.text(8, 18, self.title, size=13, font_weight=600)
         drawing.text(LEFT - 8, TOP - 8, "comes next" if self.continues else "stands there", "end", 9, QUIET)
@@ -155,10 +155,10 @@ def logit_lens(
         targets: ids (T,) or (B, T) of the correct tokens, negative if unknown. By default the next tokens, or the
             tokens themselves for a model that sees later tokens (BERT).
         top: K, the number of likeliest tokens to show in each distribution.
-        sentence: the index in a batch. title: the page's title.
+        sentence: its index in a batch. title: the page's title.
         inputs: the model's inputs by name. ``attention_mask`` (B, T), 1 or True at tokens, excludes padding.
 
-    Raises TypeError for a model without layers or logits, or text without a tokenizer; ValueError if there are no
+    Raises TypeError for a model without layers or logits, or text without a tokenizer, and ValueError if there are no
     tokens, shapes do not match, top is below 1, the page would be too large, or logits are not finite.
     """
     if not (isinstance(model, Module) and hasattr(model, "layers") and hasattr(model, "logits")):
@@ -190,7 +190,7 @@ def logit_lens(
 def _ids(tokens: Any, tokenizer: Any) -> Array:
     if isinstance(tokens, str):
         if tokenizer is None:
-            raise TypeError("the model has no tokenizer for a text: pass ids, and labels for them")
+            raise TypeError("the model has no tokenizer for text: pass ids, and labels for them")
         encoded = tokenizer.encode(tokens)
         tokens = getattr(encoded, "ids", encoded)
     ids = host(tokens)

@@ -1,5 +1,5 @@
-"""``piano_roll``: notes over time, to see and hear, with a model's attention. A page contains only the largest weights
-to earlier notes, by layer and head."""
+"""``piano_roll`` shows and plays notes over time, with a model's attention. A page contains only the largest weights to
+earlier notes, by layer and head."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BAR = 4.0  # quarter notes
 MOST_BARS = 20_000  # with more, the page has no bars, as they would be too narrow to see
 KEPT = 8  # earlier notes per layer, head and note
 MOST = 4_000_000  # weights on a page: about 20 MB
-NONE = -1  # fills the rest if a note attends to fewer notes
+NONE = -1  # padding if a note attends to fewer notes
 _CELLS = 1 << 21  # weights to sort together
 
 
@@ -51,7 +51,7 @@ class Score:
 
     @property
     def span(self) -> tuple[int, int]:
-        """The lowest and the highest row: a key beyond all pitches on each side, and at least an octave."""
+        """The lowest and highest rows: all pitches and one key on each side, and at least an octave."""
         low, high = int(self.pitches.min()) - 1, int(self.pitches.max()) + 1
         missing = max(11 - (high - low), 0)
         low, high = low - missing // 2, high + missing - missing // 2
@@ -119,8 +119,8 @@ def piano_roll(
 
     Args:
         music: the path to a MIDI file, a ``minigrad_models.music`` Song, or a list of Notes.
-        attention: (L, H, N, N), an array or Tensor. Row n has the weights of note n for each note before it. To stay
-            small, the page has only the eight largest weights for each note in each layer and head, and in the mean
+        attention: (L, H, N, N), an array or Tensor. Row n has the weights of note n for each note before it. To keep
+            the page small, it has only the eight largest weights for each note in each layer and head, and in the mean
             over the heads of a layer.
         tempo: quarter notes per minute, for notes without a tempo or to replace that of a file. The page then shows
             bars of four quarter notes instead of seconds; with a file's own tempo, bars are an option.
@@ -128,8 +128,8 @@ def piano_roll(
         title: the page title; by default the file name.
 
     Raises TypeError if music has the wrong type; ValueError if there are no notes, a note or the tempo is out of range,
-    or attention has the wrong shape or negative or infinite weights; FileNotFoundError or ValueError if the file cannot
-    be read.
+    or attention has the wrong shape or negative or infinite weights; and FileNotFoundError or ValueError if the file
+    cannot be read.
     """
     score = score_of(music, tempo, tracks)
     arcs = None if attention is None else arcs_of(attention, len(score))

@@ -1,4 +1,4 @@
-"""Pictures of sinusoidal position encodings: a heat map, curves, and a table of numbers."""
+"""Visualisations of sinusoidal position encodings: a heat map, curves, and a table of numbers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from .lines import MOST_DOTS, Curve, layers, svg
 from .texts import checked_texts, label
 
 MOST = 2_000_000  # numbers on a page
-NAMED = 48  # the most positions for labels at each of them
-CURVES = 4  # pairs of dimensions that the picture draws
+NAMED = 48  # the most positions at which each one is labelled
+CURVES = 4  # pairs of dimensions that the image shows
 TALLEST = 1200.0  # of the heat map, in pixels
 NARROWEST = 4.0  # of a visible wave, in pixels
 SMOOTH = 24  # points per wave, enough to look like a curve
@@ -60,7 +60,7 @@ class PositionalEncoding(Picture):
         return Page.of("positional", title, {"positional": self.data()}, height=900)
 
     def svg(self) -> str:
-        """A vector picture with the heat map, and below it curves for some dimensions with visible waves."""
+        """An SVG of the heat map, with curves below it for some dimensions with visible waves."""
         length, width = self.values.shape
         cell = min(16.0, max(4.0, 480 / max(length, width)))
         wide, high = max(cell * width, 320.0), min(max(cell * length, 96.0), TALLEST)

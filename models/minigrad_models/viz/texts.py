@@ -1,4 +1,4 @@
-"""Text for the labels in a picture, from a list, or from a function or tokenizer that maps ids to strings."""
+"""Text for the labels in an image, from a list, or from a function or tokenizer that maps ids to strings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST = 24  # characters in a label
 
 def reader(names: Sequence[str] | Mapping[int, str] | Reader | Any, default: Any = None) -> Reader:
     """A function from an id to its text. ``names`` has the text of all ids, in order or by id, or is a function or
-    tokenizer. None stands for ``default``: a tokenizer, or None for the ids themselves. Ids without text keep their
+    tokenizer. None means ``default``: a tokenizer, or None for the ids themselves. Ids without text are shown as
     numbers. Raises TypeError if names has the wrong type, or is a single string."""
     names = default if names is None else names
     if names is None:

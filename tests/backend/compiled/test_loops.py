@@ -95,7 +95,7 @@ def test_another_dtype_is_refused(name: str) -> None:
     own = defaults()[name]
     for dtype in (np.float16, np.int32, np.complex64, own.dtype.newbyteorder()):
         if dtype != own.dtype:
-            with pytest.raises(TypeError, match=f"see: argument {number} does not fit"):
+            with pytest.raises(TypeError, match=f"see: argument {number} does not match"):
                 observe(**{name: own.astype(dtype)})
     for other in ([1.0], (), "text", 1.5, object()):
         with pytest.raises(TypeError, match=f"argument {number} "):
@@ -107,7 +107,7 @@ def test_steps_are_refused(name: str) -> None:
     own = defaults()[name]
     wide = np.repeat(own, 2, axis=-1)
     for array in (wide[..., ::2], np.repeat(wide, 2, axis=0)[::2].T):
-        with pytest.raises(TypeError, match="does not fit"):
+        with pytest.raises(TypeError, match="does not match"):
             observe(**{name: array})
 
 

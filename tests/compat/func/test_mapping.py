@@ -63,4 +63,4 @@ def test_an_ensemble_equals_its_models() -> None:
     np.testing.assert_allclose(together.numpy(force=True), alone.numpy(force=True), rtol=1e-6)
     assert set(parameters) == {"0.weight", "0.bias", "1.weight", "1.bias"} and parameters["0.weight"].is_leaf
     raises(RuntimeError, "at least one model", lambda: func.stack_module_state([]))
-    raises(RuntimeError, "one class", lambda: func.stack_module_state([models[0], nn.Linear(1, 1)]))
+    raises(RuntimeError, "same class", lambda: func.stack_module_state([models[0], nn.Linear(1, 1)]))

@@ -44,8 +44,8 @@ def test_words_around_a_dropped_rare_word_become_adjacent(file: Path) -> None:
 
 def test_invalid_files(file: Path) -> None:
     for content, message in (
-        (b"", "has no different words"),
-        (b"one one one", "has 1 different words that occur 1 times or more"),
+        (b"", "has no distinct words"),
+        (b"one one one", "has 1 distinct words that occur 1 times or more"),
         (b"one\n\ntwo\n\none", "no pairs of words"),
         (b"caf\xe9 au lait", "not UTF-8 text .byte 0xe9.*iconv"),
         (b"a b\xc3", "not UTF-8 text"),

@@ -52,7 +52,7 @@ def test_a_file_round_trip_keeps_the_numbers(vectors: Vectors, tmp_path: Path) -
 def test_other_files(tmp_path: Path, vectors: Vectors) -> None:
     raises(FileNotFoundError, "file not found", lambda: Vectors.load(tmp_path / "none.safetensors"))
     (tmp_path / "other.safetensors").write_bytes(b"something else")
-    raises(ValueError, "has no vectors of this program", lambda: Vectors.load(tmp_path / "other.safetensors"))
+    raises(ValueError, "does not contain word vectors", lambda: Vectors.load(tmp_path / "other.safetensors"))
 
 
 def test_invalid_vectors() -> None:

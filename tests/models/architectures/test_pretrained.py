@@ -111,10 +111,10 @@ BAD: dict[str, tuple[Change, type[Exception], str]] = {
     ),
     "half of the weights": (half, RuntimeError, "model.safetensors: it is truncated"),
     "none of the weights": (content(WEIGHTS, b""), EOFError, "model.safetensors: it is empty"),
-    "no file of weights": (content(WEIGHTS, b"hello" * 100), RuntimeError, "it is not a file of tensors"),
+    "no file of weights": (content(WEIGHTS, b"hello" * 100), RuntimeError, "it is not a tensor file"),
     "a list": (lambda path: mg.save([mg.ones(2)], path / WEIGHTS), ValueError, "dictionary of named weights"),
     "a part is missing": (index({FIRST: "part.safetensors"}), FileNotFoundError, "part.safetensors"),
-    "parts elsewhere": (index({FIRST: "../part.safetensors"}), RuntimeError, "it names files outside its folder"),
+    "parts elsewhere": (index({FIRST: "../part.safetensors"}), RuntimeError, "it refers to files outside its folder"),
     "damaged tokenizer": (content("tokenizer.json", b"{"), ValueError, "is damaged: EOF while parsing"),
     "half a tokenizer": (content("vocab.json", b"{}"), ValueError, "is damaged: it has vocab.json, but no merges.txt"),
 }

@@ -74,7 +74,7 @@ def test_invalid_files(tmp_path: Path) -> None:
         (data.questions, "[]", "is not in SQuAD's format"),
         (data.questions, json.dumps(keyless), "is not in SQuAD's format: KeyError 'context'"),
         (data.questions, '{"data": []}', "has no examples"),
-        (data.questions, json.dumps(misplaced), "the answer 'is' of question 1 is not at character 1 of its text"),
+        (data.questions, json.dumps(misplaced), "the answer 'is' to question 1 is not at character 1 of its text"),
     ]
     for read, text, message in wrong:
         with pytest.raises(ValueError, match=message):

@@ -73,7 +73,7 @@ def test_few_pairs_and_long_ones() -> None:
 
 def test_bad_arguments() -> None:
     wrong: list[tuple[Any, dict[str, Any], str]] = [
-        ([1, 2, 3], {}, r"\(N, 2\), source and target, not \(3,\)"),
+        ([1, 2, 3], {}, r"\(N, 2\), for source and target, not \(3,\)"),
         ([(1, 2, 3)], {}, r"not \(1, 3\)"),
         ([(1, 2)], {"tokens": 0}, r"tokens \(0\) must be at least 1"),
         ([(1, 2)], {"seed": -1}, r"seed \(-1\) at least 0"),

@@ -76,7 +76,7 @@ def test_missing_files(tmp_path: Path) -> None:
 
 
 def test_table_without_tabs(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"line 2: no tab; .* as spreadsheets can save it"):
+    with pytest.raises(ValueError, match=r"line 2: no tab; .* \(spreadsheets can save this\)"):
         read_pairs([write(tmp_path / "t.tsv", "a\tb\n21,twenty one\n")], "", "")
 
 

@@ -42,7 +42,7 @@ def test_pairs_as_ids(chunk: int, joint: bool, monkeypatch: pytest.MonkeyPatch) 
     assert (pairs.lengths.dtype, pairs.ids.dtype) == (np.dtype("<i4"), np.dtype("<u2"))
     assert pairs.left_out == 0
     for outside in (50, -51):
-        with pytest.raises(IndexError, match=f"there is no pair {outside}: there are 50"):
+        with pytest.raises(IndexError, match=f"there is no pair {outside}: the corpus has 50"):
             pairs[outside]
     with pytest.raises(ValueError, match="shorter"):
         EncodedPairs(Pairs(["a", "b1"], ["c"]), sides, longest=9)

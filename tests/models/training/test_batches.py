@@ -27,7 +27,7 @@ def test_other_orders() -> None:
     assert [len(rows) for rows in ShuffledOrder(5, 2).epoch(7)] == [2, 2, 1]
     assert [len(rows) for rows in ShuffledOrder(5, 2, drop_last=True).epoch(7)] == [2, 2]
     for size, batch_size in ((0, 2), (2, 0)):
-        with pytest.raises(ValueError, match="cannot be cut"):
+        with pytest.raises(ValueError, match="cannot be split"):
             ShuffledOrder(size, batch_size)
 
 

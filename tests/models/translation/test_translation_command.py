@@ -311,7 +311,7 @@ def test_options_that_do_not_go_together(fails: Say, monkeypatch: pytest.MonkeyP
         ("--attention x.png", "--attention draws one sentence"),
         ("one --attention x.jpeg", "cannot save x.jpeg: the extension must be one of"),
         ("--graph x.html", "--graph draws one sentence"),
-        ("one --graph x.svg", "whose name must end in .html, not x.svg"),
+        ("one --graph x.svg", "the name must end in .html, not x.svg"),
         ("one --attention a.pdf --run nowhere", "pip install"),  # before anything is read
     ]
     monkeypatch.setitem(sys.modules, "vl_convert", None)
@@ -511,7 +511,7 @@ def test_options(
     rows = [
         ("'gpu' is not a device", arguments(table, "--device", "gpu")),
         ("steps is 0", ["train", "--steps", "0"]),
-        ("pass --data a folder", ["train", "--preset", "multi30k", "--ranks", "1"]),
+        ("set --data to a folder", ["train", "--preset", "multi30k", "--ranks", "1"]),
         ("none.toml", ["train", "--config", str(table / "none.toml")]),
         (str(table / "train.en"), arguments(table, "--run", str(table / "train.en" / "run"))),
     ]

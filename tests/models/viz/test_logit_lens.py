@@ -146,7 +146,7 @@ def test_labels_and_texts() -> None:
     model = gpt2()
     assert logit_lens(model, [1, 2]).tokens == ("1", "2")
     assert logit_lens(model, [1, 2], lambda i: f" {i}\n").tokens == ("·1↵", "·2↵")
-    raises(TypeError, "the model has no tokenizer for a text", lambda: logit_lens(model, "ab"))
+    raises(TypeError, "the model has no tokenizer for text", lambda: logit_lens(model, "ab"))
     model.tokenizer = Letters()
     view = logit_lens(model, "abc")
     assert view.tokens == ("a", "b", "c") and view.targets.tolist() == [1, 2, -1]

@@ -140,9 +140,9 @@ def test_invalid_tokens() -> None:
         ("I like cats", "not one string: split 'I like cats'"),
         ([1, 2, 3], "1 is of type int"),
         ({"from": CATS}, re.escape("'written', not ['from']")),
-        (3, "not of type int"),
-        ([1, 2], "not of type int"),
-        ({"source": CATS, "written": str}, "written tokens must be a list of strings"),
+        (3, "not int"),
+        ([1, 2], "not int"),
+        ({"source": CATS, "written": str}, "'written' must be a list of strings"),
     ]:
         with pytest.raises(TypeError, match=message):
             attention(weights(1, 1, 3, 3), tokens=tokens)

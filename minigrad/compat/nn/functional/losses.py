@@ -2,9 +2,9 @@
 classification (CTC, Graves et al. 2006).
 
 In CTC, a path assigns a class or the blank to each frame. It spells a target if the target remains after merging equal
-adjacent labels and removing blanks. The loss is the negative logarithm of the probability of all paths that spell the
-target. A path moves along blank, t₁, blank, t₂, ..., blank. In each frame, it stays, moves by one, or moves by two over
-a blank between different labels.
+adjacent labels and removing blanks. The loss is the negative logarithm of the total probability of the paths that
+spell the target. A path moves along blank, t₁, blank, t₂, ..., blank. In each frame, it stays, moves by one, or moves
+by two over a blank between different labels.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def multi_margin_loss(
         input: scores, (N, C), (C), or (), meaning one class. target: classes (integers), (N), or ().
         p: 1 or 2. weight: a factor for each class, (C).
 
-    Raises ValueError if ``p`` is not 1 or 2; RuntimeError if shapes do not match, or a class is outside 0 .. C - 1.
+    Raises ValueError if ``p`` is not 1 or 2, and RuntimeError if shapes do not match, or a class is outside 0 .. C - 1.
     """
     input = input if input.array.ndim else input.reshape(1)
     shape = tuple(input.array.shape)
@@ -158,7 +158,7 @@ def multilabel_margin_loss(
 
     Args:
         input: scores, (N, C), or (C).
-        target: classes (integers) in the shape of ``input``; the targets of a sample end before its first -1.
+        target: classes (integers) with the shape of ``input``; the targets of a sample end before its first -1.
 
     Raises RuntimeError if the shapes differ, or a class is outside -1 .. C - 1.
     """
@@ -210,7 +210,7 @@ def triplet_margin_loss(
 
     Args:
         p, eps: parameters of the distance; see ``pairwise_distance``.
-        swap: use the distance between negative and positive if it is smaller (Balntas et al. 2016).
+        swap: replace ‖a - n‖ with the distance between positive and negative if this is smaller (Balntas et al. 2016).
     """
     return triplet_margin_with_distance_loss(
         anchor,
@@ -267,11 +267,11 @@ def ctc_loss(
         zero_infinity: replace infinite losses, caused by targets too long for their frames, with 0. Otherwise, their
             gradients are NaN within the input length.
 
-    Raises RuntimeError if lengths or shapes do not match, or the blank is outside 0 .. C - 1; IndexError if a target is
-    outside 0 .. C - 1 (checked on the CPU).
+    Raises RuntimeError if lengths or shapes do not match, or the blank is outside 0 .. C - 1, and IndexError if a
+    target is outside 0 .. C - 1 (checked on the CPU).
 
-    As in PyTorch, the gradient is with respect to logits whose log-softmax is ``log_probs``: it exceeds that of the
-    formula by exp(log_probs) times the gradient of the loss, which a preceding log-softmax removes.
+    As in PyTorch, the gradient is with respect to logits whose log-softmax is ``log_probs``. It exceeds the gradient of
+    the formula by exp(log_probs) times the gradient of the loss, a term that a preceding log-softmax removes.
     """
     reduction = reduction_of(None, None, reduction)
     batched = log_probs.array.ndim == 3
@@ -289,7 +289,7 @@ def ctc_loss(
     check_indices(padded, classes, "ctc_loss: targets")
     labels = xp(padded).full((batch, 2 * padded.shape[1] + 1), blank)  # a blank before and after every label
     labels[:, 1::2] = padded
-    total = frames.clamp(max=80).exp().sum(-1, keepdim=True)  # 1 for logarithms of probabilities
+    total = frames.clamp(max=80).exp().sum(-1, keepdim=True)  # 1 for log-probabilities
     as_log_softmax = frames - (total - total.detach())  # the same numbers with the gradient g - exp(x) Σ g
     losses = -_log_likelihood(as_log_softmax, labels, n_frames, lengths, blank)
     if zero_infinity:
@@ -319,7 +319,7 @@ def _on_device(like: Any, value: Any) -> Any:
 
 
 def _padded(targets: Any, lengths: Any, blank: int, batched: bool) -> Any:
-    """Targets (N, S) with blanks beyond their lengths, given as rows or concatenated."""
+    """Convert targets, (N, S) or concatenated, to (N, S) with blanks beyond their lengths."""
     m, longest = xp(targets), int(lengths.max()) if lengths.size else 0
     if targets.ndim == 1 and batched:
         if targets.shape[0] != int(lengths.sum()):
@@ -339,7 +339,7 @@ def _padded(targets: Any, lengths: Any, blank: int, batched: bool) -> Any:
 def _log_likelihood(frames: Tensor, labels: Any, n_frames: Any, lengths: Any, blank: int) -> Tensor:
     """The logarithm of the probability of all paths, (N,), computed by the forward recursion in log space."""
     m, (batch, width) = xp(labels), labels.shape
-    is_barred = m.zeros((batch, 3, width), bool)  # the moves into each position, by zero, one or two
+    is_barred = m.zeros((batch, 3, width), bool)  # which moves by zero, one or two may not enter a position
     is_barred[:, 1, :1] = is_barred[:, 2, :2] = True
     is_barred[:, 2, 2:] = (labels[:, 2:] == blank) | (labels[:, 2:] == labels[:, :-2])
     before, barred = wrap((m.arange(width) - m.arange(3)[:, None]).clip(0)), wrap(is_barred)

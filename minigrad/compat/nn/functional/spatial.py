@@ -2,7 +2,7 @@
 fractional max pooling, power-average pooling and max unpooling.
 
 Coordinates are normalised: -1 and 1 are the ends of an axis. With ``align_corners``, these are the centres of its first
-and last elements, otherwise their outer edges. A grid's last axis is (x, y) or (x, y, z); x is the input's last axis.
+and last elements; otherwise, their outer edges. A grid's last axis is (x, y[, z]), with x along the input's last axis.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def grid_sample(
     P, Q, 3) -> (N, C, O, P, Q).
 
     Args:
-        mode: "bilinear" (even for volumes), "nearest", or "bicubic" (for planes, with a = -3/4).
+        mode: "bilinear" (also for volumes), "nearest", or "bicubic" (for planes, with a = -3/4).
         padding_mode: the values beyond the ends: "zeros", "border" (the last element) or "reflection" (the mirror
             image).
         align_corners: see above. None means False, with PyTorch's warning.
 
-    Raises ValueError if a mode is unknown; RuntimeError if shapes or dtypes do not match.
+    Raises ValueError if a mode is unknown, and RuntimeError if shapes or dtypes do not match.
     """
     for name, value, choices in (("mode", mode, tuple(_TAPS)), ("padding_mode", padding_mode, _PADDINGS)):
         if value not in choices:
@@ -52,7 +52,7 @@ def grid_sample(
     is_aligned = _aligned(align_corners)
     _check(input, grid, mode)
     lengths, (batch, channels) = input.array.shape[2:], input.array.shape[:2]
-    places = grid.flatten(1, -2).unbind(2)[::-1]  # (N, P) for each axis, the first axis first
+    places = grid.flatten(1, -2).unbind(2)[::-1]  # (N, P) for each axis, in order
     cell: Any = 0
     is_inside: Any = True
     weight: Any = 1  # (N, taps, P) from here on
@@ -75,7 +75,7 @@ def grid_sample(
 
 
 def _of_pairs(combine: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """Combine each tap of (N, K, P) with each of (N, L, P): (N, K L, P). The first may be a number."""
+    """Combine each tap of (N, K, P) with each of (N, L, P): (N, K L, P). ``a`` may also be a number."""
     if isinstance(a, int):
         return combine(a, b)
     n, p = b.shape[0], b.shape[2]
@@ -104,7 +104,7 @@ def _check(input: Tensor, grid: Tensor, mode: str) -> None:
 
 
 def _padded(at: Tensor, length: int, padding_mode: str, is_aligned: bool) -> Tensor:
-    """Move points beyond the ends of an axis to the positions of their values."""
+    """Move points beyond the ends of an axis to the positions from which they take their values."""
     if padding_mode == "zeros":
         return at
     if padding_mode == "reflection":
@@ -116,7 +116,7 @@ def _padded(at: Tensor, length: int, padding_mode: str, is_aligned: bool) -> Ten
     return hardtanh(at, 0.0, length - 1.0)  # its gradient is 0 at the ends, as in PyTorch
 
 
-# The taps of an axis: for points (N, P), the adjacent elements, whole numbers, and their weights, both (N, K, P).
+# The taps of an axis for points (N, P): the indices of adjacent elements (as floats) and their weights, both (N, K, P).
 
 
 def _nearest(at: Tensor) -> tuple[Any, Tensor]:
@@ -154,7 +154,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     Returns:
         (N, H, W, 2) or (N, D, H, W, 3).
 
-    Raises ValueError if shapes or dtypes do not match; NotImplementedError for an unsupported number of axes.
+    Raises ValueError if shapes or dtypes do not match, and NotImplementedError for an unsupported number of axes.
     """
     is_aligned = _aligned(align_corners)
     n, lengths = len(size) - 2, list(size[2:])

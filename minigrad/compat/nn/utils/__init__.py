@@ -1,1 +1,1 @@
-"""Helpers for parameters outside the core: reparametrised weights, and all weights as one vector."""
+"""Helpers for parameters, outside the core: reparametrised weights, and conversion of all weights to one vector."""

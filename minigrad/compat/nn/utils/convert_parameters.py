@@ -20,8 +20,8 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 @no_grad()
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Copy a vector to parameters in order. Raises TypeError if ``vec`` is not a tensor; RuntimeError if its length
-    does not match the parameters."""
+    """Copy the parts of a vector to the parameters, in order. Raises TypeError if ``vec`` is not a tensor, and
+    RuntimeError if its length does not match the parameters."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected a Tensor, but got: {type(vec).__name__}")
     listed = list(parameters)

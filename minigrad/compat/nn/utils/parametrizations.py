@@ -82,8 +82,8 @@ MAPS = ("matrix_exp", "cayley", "householder")
 
 
 class _Orthogonal(Module):
-    """Maps free numbers (..., n, k) to a matrix with orthonormal columns (rows if it is wide), so that an optimiser
-    keeps it orthogonal (Lezcano-Casado 2019). ``base``: a matrix by which to multiply the result, or None."""
+    """Maps unconstrained numbers (..., n, k) to a matrix with orthonormal columns (rows if it is wide), so that an
+    optimiser keeps it orthogonal (Lezcano-Casado 2019). ``base``: a matrix by which to multiply the result, or None."""
 
     base: Tensor
 
@@ -99,7 +99,7 @@ class _Orthogonal(Module):
         is_wide = X.size(-2) < X.size(-1)
         high = X.mT if is_wide else X
         n, k = high.shape[-2:]
-        if self.orthogonal_map == "householder":  # reflections along the columns below the diagonal of signs
+        if self.orthogonal_map == "householder":  # reflections along the columns below the diagonal, which holds signs
             below = high.tril(-1)
             scale = 2.0 / (1.0 + (below * below).sum(dim=-2))
             Q = householder_product(below, scale) * high.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
@@ -114,7 +114,7 @@ class _Orthogonal(Module):
 
     @no_grad()
     def right_inverse(self, Q: Tensor) -> Tensor:
-        """The free numbers for a matrix. Any ``base`` is set to the matrix, and the numbers to minus the identity."""
+        """The unconstrained numbers for a matrix. If there is a ``base``, set it to the matrix, and return -I."""
         if Q.shape != self.shape:
             raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got {Q.shape}.")
         is_wide = Q.size(-2) < Q.size(-1)
@@ -146,7 +146,7 @@ class _Orthogonal(Module):
 
 
 def _nearest(A: Tensor) -> Tensor:
-    """The orthogonal factor in A = QR, where R has a positive diagonal."""
+    """The orthogonal factor Q in A = Q R, where R has a positive diagonal."""
     X, scale = geqrf(A)
     return householder_product(X, scale) * X.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
@@ -154,7 +154,7 @@ def _nearest(A: Tensor) -> Tensor:
 def orthogonal(
     module: M, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
 ) -> M:
-    """Make a parameter an orthogonal matrix, or a batch of them, from now on.
+    """Constrain a parameter to be an orthogonal matrix, or a batch of orthogonal matrices.
 
     Args:
         orthogonal_map: "matrix_exp" (the default for square matrices), "cayley", or "householder" (for others).

@@ -1,6 +1,6 @@
 """Parametrizations: modules that compute another module's parameter whenever it is read.
 
-The original tensors are in ``module.parametrizations``. The module's own class has the parameter as a property.
+The original tensors are in ``module.parametrizations``. The module gets its own class with the parameter as a property.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The modules that compute one tensor, in order, from ``original`` (original0, original1, ...).
+    """The modules that compute one tensor from ``original`` (or original0, original1, ...), in order.
 
     Args:
         modules: the parametrizations, whose ``right_inverse``, if any, computes the originals.
@@ -75,7 +75,7 @@ class ParametrizationList(ModuleList):
 
 
 def _specialize(module: Module) -> None:
-    """Give a module its own class with a property per parametrized tensor, or its former class without any."""
+    """Give a module its own class, with a property per parametrized tensor, or its original class if it has none."""
     base = getattr(type(module), "_parametrized_from", type(module))
     if not is_parametrized(module):
         del module.parametrizations
@@ -123,10 +123,10 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def register_parametrization(module: M, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> M:
-    """Compute a parameter or buffer with ``parametrization`` from now on.
+    """Compute a parameter or buffer with ``parametrization`` whenever it is read.
 
     Args:
-        parametrization: called with the originals, which its ``right_inverse(tensor)``, if any, computes.
+        parametrization: a module called with the originals, which its ``right_inverse(tensor)``, if any, computes.
         unsafe: do not check that the shape and dtype are unchanged.
 
     Raises ValueError if the tensor is missing, or the result has a different shape or dtype.
@@ -165,8 +165,8 @@ def _check_same(result: Any, before: Tensor) -> None:
 
 
 def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
-    """Make a parametrized tensor an ordinary one again, with the computed or the original values. Raises ValueError if
-    the tensor is not parametrized, or if it should become the original but there are several."""
+    """Turn a parametrized tensor into an ordinary one, with the computed or, without ``leave_parametrized``, original
+    values. Raises ValueError if it is not parametrized, or if the original is required but there are several."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     listed = module.parametrizations[tensor_name]

@@ -1,4 +1,4 @@
-"""Weight normalisation and spectral normalisation with a hook that computes a weight before each forward pass."""
+"""Weight normalisation and spectral normalisation by a hook that computes a weight before each forward pass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ M = TypeVar("M", bound=Module)
 
 
 class WeightHook:
-    """A forward pre-hook that computes the parameter ``name``: the base class of weight norm and spectral norm."""
+    """The base class of WeightNorm and SpectralNorm: a forward pre-hook that computes the parameter ``name``."""
 
     kind: ClassVar[str]  # its name in messages
     suffixes: ClassVar[tuple[str, ...]]  # suffixes of the names of the tensors that replace the parameter
@@ -33,7 +33,7 @@ class WeightHook:
         setattr(module, self.name, self.compute_weight(module, module.training))
 
     def attach(self, module: M) -> M:
-        """Replace the parameter. Raises RuntimeError if it has already been replaced, ValueError if it is None."""
+        """Replace the parameter. Raises RuntimeError if it has already been replaced, and ValueError if it is None."""
         if self._find(module, self.name) is not None:
             raise RuntimeError(f"Cannot register two {self.kind} hooks on the same parameter {self.name}")
         if is_lazy(module._parameters[self.name]):
@@ -65,7 +65,7 @@ class WeightHook:
 
 
 def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
-    """The norm over all axes except ``dim``, which get length 1, or over all axes if ``dim`` is -1."""
+    """The norm over all axes except ``dim``, keeping them with length 1, or over all axes if ``dim`` is -1."""
     if dim == -1:
         return norm(v, pow)
     return norm(v, pow, dim=tuple(i for i in range(v.ndim) if i != dim), keepdim=True)
@@ -107,7 +107,7 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
 
 @no_grad()
 def new_vectors(weight: Tensor, dim: int, eps: float) -> tuple[Tensor, Tensor]:
-    """Random vectors of length 1: u for the axis ``dim`` of a weight, and v for all others."""
+    """Random unit vectors: u for the axis ``dim`` of a weight, and v for all others."""
     matrix = weight.movedim(dim, 0).flatten(1)
     u, v = (normalize(matrix.new_zeros(length).normal_(0, 1), dim=0, eps=eps) for length in matrix.shape)
     return u, v
@@ -125,7 +125,7 @@ def normed(weight: Tensor, dim: int, u: Tensor, v: Tensor, times: int, eps: floa
 
 
 def checked_dim(module: Module, dim: int | None, n_power_iterations: int) -> int:
-    """``dim``, by default the output axis of the module's weight. Raises ValueError for less than one iteration."""
+    """``dim``, by default the output axis of the module's weight. Raises ValueError for fewer than one iteration."""
     if n_power_iterations <= 0:
         raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
     return int(type(module).__name__.startswith("ConvTranspose")) if dim is None else dim
@@ -153,7 +153,7 @@ class SpectralNorm(WeightHook):
 def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
-    """Divide a parameter by its largest singular value, re-estimated in each forward pass in training.
+    """Divide a parameter by its largest singular value, which is re-estimated in each forward pass during training.
 
     Args:
         n_power_iterations: the number of estimation steps. eps: the smallest norm to divide by.

@@ -1,4 +1,4 @@
-"""Collating examples into a batch, by combining values at the same position at every depth."""
+"""Collates examples into a batch by combining the values at each position of their nested structure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Joiners = dict[type | tuple[type, ...], Joiner]
 
 
 def collate(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
-    """Combine a sequence of examples with the same structure, using functions for some types.
+    """Combine a sequence of examples with the same structure, using type-specific functions.
 
     ``collate_fn_map`` maps types, or tuples of types, to ``function(batch, *, collate_fn_map)`` for examples of these
     types or their subclasses. Other mappings, named tuples and sequences are collated item by item. Raises TypeError if
-    an example type is not in the map; RuntimeError if sequences differ in length."""
+    an example type is not in the map, and RuntimeError if sequences differ in length."""
     first, joiners = batch[0], collate_fn_map or {}
     inherited = (joiner for types, joiner in joiners.items() if isinstance(first, types))
     if join := joiners.get(type(first)) or next(inherited, None):
@@ -99,12 +99,12 @@ default_collate_fn_map: Joiners = {
 def default_collate(batch: Any) -> Any:
     """Collate a sequence of examples with the same structure into a batch. Tensors and arrays are stacked, numbers
     become a tensor (float64 for floats), and text stays a list. Dicts, lists, tuples (as lists) and named tuples are
-    collated item by item. Raises the errors of ``collate``."""
+    collated item by item. Raises the same errors as ``collate``."""
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
 def default_convert(data: Any) -> Any:
-    """Convert NumPy arrays and numbers to tensors, even inside dicts, lists and tuples. Keep other values."""
+    """Convert NumPy arrays and numbers to tensors, even inside dicts, lists and tuples. Other values are unchanged."""
     if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind not in "SaUO":
         return as_tensor(data)
     if isinstance(data, Mapping):

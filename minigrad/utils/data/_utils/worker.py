@@ -32,7 +32,7 @@ class WorkerInfo:
 
     id: int  # from 0
     num_workers: int
-    seed: int  # for random numbers: the workers' common seed plus the id
+    seed: int  # of the random numbers: the workers' common seed plus the id
     dataset: Any  # the worker's copy, which may be changed to yield only a part
 
 
@@ -84,7 +84,7 @@ def run(connection: Connection, loop: Callable[..., None], inherited: list[Conne
         answers.put(None)
         sender.join()
     except (KeyboardInterrupt, EOFError, OSError):
-        pass  # the parent also receives Ctrl-C and reports it, or it has ended
+        pass  # the parent also receives Ctrl-C and reports it, or the parent has ended
 
 
 def _write_answers(connection: Connection, answers: SimpleQueue[bytes | None]) -> None:
@@ -99,7 +99,7 @@ def _write_answers(connection: Connection, answers: SimpleQueue[bytes | None]) -
 
 
 def _generate_state(base_seed: int, worker_id: int) -> Any:
-    """PyTorch's NumPy seeds for a worker."""
+    """The state that seeds NumPy in a worker, as in PyTorch."""
     return np.random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4)
 
 

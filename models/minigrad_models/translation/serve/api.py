@@ -1,5 +1,5 @@
-"""The responses for the page, as plain data: translations of text, split into sentences as the model needs them, and
-the attention for a sentence, by words, for people to read."""
+"""The page's responses as plain data: translations of a text, which is split into the sentences that the model needs,
+and a sentence's attention by token and by word."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
 
 
 def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """Both sides by token and by word (see ``words``), and weights (layers, heads, T, S) as nested lists. The request
-    has ``source`` and ``target``, one sentence each, as returned by ``translate``. Raises Refused if the request is
-    malformed (400) or the sentence is too long (422)."""
+    """Both sides by token and by word (see ``units``), and the weights (layers, heads, T, S) as nested lists. The
+    request has ``source`` and ``target``, one sentence each, as returned by ``translate``. Raises Refused if the
+    request is malformed (400) or the sentence is too long (422)."""
     source, target = _text(request, "source"), _text(request, "target")
     result = _ask(lambda: translator.attention(source, target))
     if result.weights.size > MOST_WEIGHTS:
@@ -103,9 +103,9 @@ def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
 
 
 def linked(translator: Translator, request: dict[str, Any]) -> str:
-    """The HTML page with all attention for a sentence, and the graphs that computed it. The request has ``text``, a
-    sentence as returned by ``translate``, and ``beam``. Raises Refused if the request is malformed (400) or the
-    sentence is too long or empty (422)."""
+    """The HTML page with all attention weights for a sentence, and the graphs that computed them. The request has
+    ``text``, a sentence as returned by ``translate``, and ``beam``. Raises Refused if the request is malformed (400) or
+    the sentence is too long or empty (422)."""
     text, beam = _text(request, "text"), _beam_of(translator, request)
     (translation,) = _ask(lambda: translator.translate([text], beam=beam))
     attended = _ask(lambda: translator.attention(translation.source, translation.text))
@@ -122,8 +122,8 @@ def _side(tokens: Sequence[str], text: str) -> dict[str, Any]:
 
 
 def _beam_of(translator: Translator, request: dict[str, Any]) -> int:
-    """The beam for a request, by default the model's, up to the widest that the page offers. Even a greedy model gets a
-    beam, for comparing translations. Raises Refused if it is invalid."""
+    """The beam width for a request: by default the model's, and at most the widest that the page offers. Even a greedy
+    model gets a beam, so that users can compare translations. Raises Refused if the width is invalid."""
     own = translator.settings.decoding.beam
     beam = request.get("beam", min(own, WIDEST_BEAM) if own > 1 else BEAM)
     if not isinstance(beam, int) or isinstance(beam, bool) or not 1 <= beam <= WIDEST_BEAM:
@@ -148,7 +148,7 @@ def _text(request: dict[str, Any], name: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise Refused(400, f'"{name}" contains half a character (a lone surrogate).') from None
+        raise Refused(400, f'"{name}" contains an incomplete character (a lone surrogate).') from None
     return text
 
 
@@ -169,9 +169,9 @@ class Unit(NamedTuple):
 
 
 def units(tokens: Sequence[str], text: str) -> tuple[list[Unit], list[Unit]]:
-    """Text token by token, and word by word. The last token, EOS, is a separate unit. Spaces at the ends of tokens, "▁"
-    and case do not matter. A token that does not occur in the text is an unknown token, which stands for the text
-    between the tokens around it."""
+    """Text by token and by word. The last token, EOS, is a separate unit. Matching ignores case, "▁", and spaces at the
+    ends of tokens. A token that does not occur in the text is an unknown token, which represents the text between its
+    neighbours."""
     spans = _spans(tokens[:-1], text)
     groups: list[list[int]] = []
     starts, last = [word.start() for word in _WORD.finditer(text)], -1
@@ -213,7 +213,7 @@ def _spans(tokens: Sequence[str], text: str) -> list[Span]:
 
 
 def _find(piece: str, text: str, place: int, skip: bool) -> int | None:
-    """The next position of a piece: only after spaces, or, with ``skip``, after any text, preferably at a word."""
+    """The next position of a piece: after spaces only or, with ``skip``, after any text, preferably at a word."""
     if not piece:
         return None
     if skip and (word := re.compile(rf"(?<!\w){re.escape(piece)}").search(text, place)):
@@ -223,7 +223,7 @@ def _find(piece: str, text: str, place: int, skip: bool) -> int | None:
 
 
 def _share(text: str, start: int, end: int, count: int) -> list[Span]:
-    """The spans of consecutive unknown tokens: a word of the text for each, and the rest for the last token."""
+    """The spans of consecutive unknown tokens: one word of the text per token, and the rest for the last token."""
     if not count:
         return []
     parts = [(start + m.start(), start + m.end()) for m in re.finditer(r"\S+", text[start:end])]
@@ -234,14 +234,14 @@ def _share(text: str, start: int, end: int, count: int) -> list[Span]:
 
 
 class Sentence(NamedTuple):
-    """A sentence, and its line in the text, from 0."""
+    """A sentence, and the index of its line in the text."""
 
     line: int
     text: str
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Split a text at line breaks, and at end marks before a new sentence. Empty lines are skipped."""
+    """Split a text at line breaks, and after punctuation that ends a sentence. Empty lines are skipped."""
     parts = []
     for number, line in enumerate(text.splitlines()):
         start = 0

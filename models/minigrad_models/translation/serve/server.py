@@ -1,8 +1,8 @@
 """The server for the page: uvicorn with a time limit for each request, and its routes.
 
-A page from another site in the same browser can send requests to localhost. Three checks block it: the Host header must
-name this machine (a foreign name that resolves to 127.0.0.1, as in DNS rebinding, does not), the Origin of a POST must
-be the page itself, and its body must be declared as JSON, which a foreign form cannot do.
+A page from another site in the same browser can send requests to localhost. Three checks block such requests: the Host
+header must name this machine (a foreign name that resolves to 127.0.0.1, as in DNS rebinding, does not), the Origin of
+a POST must be the page itself, and its body must be declared as JSON, which a foreign form cannot do.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^][:@/\s]+)(?::\d+)?")
 
 
 class Protocol(H11Protocol):
-    """HTTP on a connection with a single request (see ``HEADERS``), which is closed if the client is too slow."""
+    """HTTP with one request per connection (see ``HEADERS``). Closes the connection if the client is too slow."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -87,10 +87,10 @@ class Protocol(H11Protocol):
 
 
 class Server:
-    """Listens once constructed, and answers in ``serve_forever``. Port 0 selects a free port; the host is a name or
-    address of this machine (others cannot reach 127.0.0.1). All responses except the page files are JSON; an error is
-    ``{"error": message}``. One request at a time uses the translator; ``waiting`` counts the others. Raises OSError if
-    the port is taken or not permitted, or the host is unknown; ValueError for an invalid port."""
+    """Listens once constructed, and answers requests in ``serve_forever``. Port 0 selects a free port; the host is a
+    name or address of this machine (other machines cannot reach 127.0.0.1). All responses except the page files are
+    JSON; an error is ``{"error": message}``. One request at a time uses the translator; ``waiting`` counts the others.
+    Raises OSError if the port is taken or forbidden or the host unknown, and ValueError if the port is invalid."""
 
     def __init__(self, translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> None:
         if not 0 <= port <= 65535:
@@ -118,11 +118,11 @@ class Server:
         self._server = uvicorn.Server(uvicorn.Config(app, http=Protocol, **options))
 
     def serve_forever(self) -> None:
-        """Answer until ``shutdown``, or Ctrl-C, which raises KeyboardInterrupt."""
+        """Serve requests until ``shutdown`` is called, or until Ctrl-C raises KeyboardInterrupt."""
         self._server.run([self._socket])
 
     def shutdown(self) -> None:
-        """End ``serve_forever`` in another thread."""
+        """Stop ``serve_forever``, which runs in another thread."""
         self._server.should_exit = True
 
     def __enter__(self) -> Server:
@@ -219,7 +219,7 @@ async def _constant(content: bytes, kind: str, request: Request, body: bytes) ->
 
 
 async def _body(request: Request) -> bytes:
-    """The body of a request. Reads beyond the limit, within reason, or the client could miss the response."""
+    """The body of a request. Reads somewhat beyond the limit, or else the client could miss the response."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -263,8 +263,8 @@ def _reason(error: OSError, port: int, host: str) -> str:
 
 
 def serve(translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> int:
-    """Serve the page until Ctrl-C, and print its address. Returns the exit status, 0. For the arguments and errors see
-    ``Server``."""
+    """Print the page's address, and serve the page until Ctrl-C. Returns the exit status, 0. For the arguments and
+    errors see ``Server``."""
     with Server(translator, port, host) as server:
         print(f"The translator is at {server.url} (Ctrl-C ends it)", flush=True)
         only_here = host == "localhost"

@@ -151,7 +151,7 @@ def _flat(values: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, fl
 
 
 def _rank(series: Series) -> tuple[int, bool, str]:
-    """Sort by loss, evaluations, learning rate, gradient norm, speed, then the rest by name."""
+    """Sort key: loss, evaluations, learning rate, gradient norm, speed, then the rest by name."""
     if series.name == "loss" or series.name.startswith("training loss"):
         return 0, series.evaluated, ""
     if series.evaluated:
@@ -160,7 +160,7 @@ def _rank(series: Series) -> tuple[int, bool, str]:
 
 
 def number(value: Any) -> float:
-    """A number, possibly in a tensor, as a float; NaN for other types, and infinity for numbers too large to calculate
+    """A number, possibly in a tensor, as a float; NaN for other types, and infinity for numbers too large to compute
     with."""
     if isinstance(value, Variable):
         value = value.item()  # type: ignore[attr-defined]

@@ -59,7 +59,7 @@ class TrainingView(Picture):
         return Page.of("training", self.title, data, scripts)
 
     def svg(self, chart: str = "", *, log: bool = False, width: float = 640.0) -> str:
-        """Draw a quantity of all runs over their steps, as a vector picture on white. Evaluations are dashed.
+        """Draw a quantity of all runs over their steps, as an SVG on a white background. Evaluations are dashed.
 
         Args:
             chart: one of ``charts``; by default the first, which is the loss if available.
@@ -105,17 +105,17 @@ def training(
 
     Args:
         runs: each a run folder, its log.jsonl, or a list of such entries: mappings with "step" (if all lack it, entries
-            are counted) and any numbers. Numbers under "evaluation" are drawn as dots.
+            are counted from 1) and any numbers. Numbers under "evaluation" are drawn as dots.
         names: the names of the runs.
-        snapshots: pictures next to the curves that follow the step: a mapping from steps to pictures, or several such
-            mappings by name. Instead of a mapping, a function (step, model state) -> picture is called for each
-            checkpoint of the first run with a folder: its snapshots (see ``keep_snapshots`` and ``snapshot_every`` in
-            the Trainer's settings), the best and the last. A picture is SVG text, or an object with ``svg()``.
+        snapshots: pictures that are shown next to the curves and follow the step: a mapping from steps to pictures, or
+            several such mappings by name. Instead of a mapping, a function (step, model state) -> picture is called for
+            each checkpoint of the first run with a folder: its snapshots (see ``keep_snapshots`` and ``snapshot_every``
+            in the Trainer's settings), the best and the last. A picture is SVG text, or an object with ``svg()``.
         weights: show every parameter's norm, heat map and histogram over the snapshots in the run folders.
         title: the page title.
 
-    Raises FileNotFoundError if a folder has no log; TypeError for objects that are not runs or pictures; ValueError if
-    a line is not a JSON object or a string is not SVG.
+    Raises FileNotFoundError if a folder has no log; TypeError for objects that are not runs or pictures; and ValueError
+    if a line is not a JSON object or a string is not SVG.
     """
     read = read_runs(runs, names)
     tracks = tracks_of(snapshots, read)
