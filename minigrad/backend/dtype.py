@@ -70,8 +70,8 @@ class DType:
 
 
 class ExtraDType(DType):
-    """A floating-point format of the ml_dtypes package, which NumPy lacks. Its name and limits are available without
-    the package, which is imported when the first array of the format is created. NumPy's letter for its kind is "V"."""
+    """A floating-point format that NumPy lacks, from the ml_dtypes package. Its name and limits are available without
+    the package, which is imported when the first array of the format is created. Its NumPy dtype has kind "V"."""
 
     __slots__ = ()
 

@@ -198,7 +198,7 @@ def _repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
 
 
 def _refuse(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    raise NotImplementedError(f"the shape of {name}'s result depends on values, which meta tensors lack: no data!")
+    raise NotImplementedError(f"the shape of {name}'s result depends on values, but meta tensors have no data!")
 
 
 def _show(function: Any, x: MetaArray, *args: Any, **kwargs: Any) -> Any:

@@ -28,8 +28,8 @@ def tell_rank() -> None:
 def new_subgroups(
     group_size: int | None = None, group: ProcessGroup | None = None, *options: Any, **kwargs: Any
 ) -> tuple[Group, list[Group]]:
-    """Split a group (None: all ranks) into consecutive groups of ``group_size`` ranks (None: one per machine). Returns
-    this rank's group and a list of all groups. All ranks must call it. For other arguments, see
+    """Split a group (None: all ranks) into groups of ``group_size`` consecutive ranks (None: a group per machine).
+    Returns this rank's group and a list of all groups. All ranks must call it. For other arguments, see
     ``new_subgroups_by_enumeration``. Raises ValueError if the ranks cannot be split evenly."""
     ranks = the_group(group).ranks
     size = int(os.environ.get("LOCAL_WORLD_SIZE", len(ranks))) if group_size is None else group_size

@@ -360,8 +360,8 @@ def _open(**more: int) -> None:
 
 
 def met(values: Iterable[Any], error: Exception | None) -> bool:
-    """Record that a class with overrides has appeared. Returns True if the call that rejected it did not ask, because
-    asking was still off, or another thread enabled it during this call."""
+    """Record that a class with overrides has appeared. Returns True if the call that rejected it did not ask the
+    class, either because asking was still disabled or because another thread enabled it during the call."""
     if not _counts["classes"]:
         _open(classes=1)
         return True

@@ -132,7 +132,7 @@ def _run(
     out = None if into is None else Loan(into, g, op)
     source = out if own is into else None if own is None else Loan(own, g, op, apart=into)
     arrays = [None if loan is None else loan.array for loan in (out, source)]
-    request = g.carrier(tensor.array).begin(call, *arrays, out.op if out else "", root or 0, sizes)
+    request = g.transport(tensor.array).begin(call, *arrays, out.op if out else "", root or 0, sizes)
 
     def finish(name: str) -> None:
         if out is not None and into is not None:
@@ -264,7 +264,7 @@ def _elements(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> l
 
 class Loan:
     """A tensor's data during a transfer. MPI or NCCL receives ``op``, the name of the reduction, and ``array``, which
-    uses the tensor's own memory if possible, but never shares memory with the tensor ``apart``."""
+    uses the tensor's own memory if possible, but never memory that the tensor passed as ``apart`` uses."""
 
     def __init__(self, tensor: Tensor, group: ProcessGroup, op: Any = None, apart: Tensor | None = None) -> None:
         self.tensor, self.op = tensor, "" if op is None else _reduction(op, tensor)

@@ -86,7 +86,7 @@ class ProcessGroup:
         """Whether NCCL transfers an array."""
         return "nccl" in self.backend and xp(array).__name__ != "numpy"
 
-    def carrier(self, array: Any) -> Any:
+    def transport(self, array: Any) -> Any:
         """The transport for an array: NCCL on a GPU, if the group has that backend, else MPI through CPU memory."""
         if not self.on_gpu(array):
             return self._cpu

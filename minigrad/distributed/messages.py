@@ -23,7 +23,7 @@ def isend(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, g
         return None
     to = peer_of(g, dst, group_dst, "dst")
     _check(tag)
-    request = g.carrier(tensor.array).send(Loan(tensor, g).array, to, tag)
+    request = g.transport(tensor.array).send(Loan(tensor, g).array, to, tag)
     return g.begin(Work("send", request, None, g.seconds, [tensor]), True)
 
 
@@ -37,7 +37,7 @@ def irecv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, g
     if g.comm is None:
         raise ValueError("there is no other rank to receive from")
     loan = Loan(tensor, g)
-    request = g.carrier(tensor.array).receive(loan.array, source, tag)
+    request = g.transport(tensor.array).receive(loan.array, source, tag)
     return g.begin(Work("recv", request, loan.back, g.seconds, [tensor]), True)
 
 
@@ -97,6 +97,6 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
     with ExitStack() as stack:
         for each in p2p_op_list:
             if (g := inside(each.group)) is not None and g.on_gpu(each.tensor.array):
-                stack.enter_context(g.carrier(each.tensor.array).at_once())
+                stack.enter_context(g.transport(each.tensor.array).at_once())
         works = [each.op(each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
     return [work for work in works if work is not None]

@@ -82,4 +82,4 @@ def of_first(make: Callable[[], T], group: Group = None) -> T:
 
 def _check(objects: Any, g: ProcessGroup, what: str) -> None:
     if not isinstance(objects, list) or len(objects) != g.size():
-        raise ValueError(f"{what} must be a list with an element for each of {g.size()} ranks")
+        raise ValueError(f"{what} must be a list with one element for each of the {g.size()} ranks")

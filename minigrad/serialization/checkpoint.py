@@ -75,7 +75,7 @@ class _Archive:
             raise source.senseless("is a damaged or truncated zip archive", error) from None
         self.records = {info.filename: info for info in infos}
         if len(self.records) < len(infos):
-            raise source.damaged("is a zip archive with a duplicate name")
+            raise source.damaged("is a zip archive with duplicate entry names")
         end = 0
         for info in sorted(infos, key=lambda info: info.header_offset):
             begin, size = self._place(info)

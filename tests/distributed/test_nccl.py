@@ -1,4 +1,4 @@
-"""NCCL as a carrier: on the stand-in, with ranks as threads, and on a GPU if there is one."""
+"""NCCL as a transport: on the stand-in, with ranks as threads, and on a GPU if there is one."""
 
 import threading
 from collections import defaultdict
@@ -24,7 +24,7 @@ FLOAT32 = 7  # NCCL's number for the dtype
 
 
 class Control:
-    """The MPI functions that the carrier uses, among threads."""
+    """The MPI functions that the transport uses, among threads."""
 
     def __init__(self, rank: int, size: int, boxes: dict[Any, SimpleQueue[Any]]) -> None:
         self.rank, self.size, self._boxes = rank, size, boxes
@@ -48,11 +48,11 @@ def among(ranks: int, body: Callable[[Nccl], Any]) -> list[Any]:
     boxes: dict[Any, SimpleQueue[Any]] = defaultdict(SimpleQueue)
 
     def run(rank: int) -> Any:
-        carrier = Nccl(NAMESPACE, Control(rank, ranks, boxes) if ranks > 1 else None)
+        transport = Nccl(NAMESPACE, Control(rank, ranks, boxes) if ranks > 1 else None)
         try:
-            return body(carrier)
+            return body(transport)
         finally:
-            carrier.close()
+            transport.close()
 
     with ThreadPoolExecutor(ranks) as pool:
         return [each.result(SECONDS) for each in [pool.submit(run, rank) for rank in range(ranks)]]
@@ -67,8 +67,8 @@ def full(value: complex, size: int = 3, dtype: Any = np.float32) -> Any:
     return NAMESPACE.full(size, value, dtype)
 
 
-def reduce_in(carrier: Nccl, array: Any) -> Any:
-    return carrier.begin("all_reduce", array, array, "sum", 0, None)
+def reduce_in(transport: Nccl, array: Any) -> Any:
+    return transport.begin("all_reduce", array, array, "sum", 0, None)
 
 
 @pytest.fixture
@@ -83,10 +83,10 @@ def busy_stream() -> Iterator[tuple[streams.Stream, threading.Event]]:
 def test_streams_wait_for_each_other(busy_stream: tuple[streams.Stream, threading.Event]) -> None:
     """An operation waits for earlier work, and work after ``join`` waits for the operation."""
     stream, flag = busy_stream
-    carrier, array, out, values = Nccl(NAMESPACE, None), full(1), full(0), list[float]()
+    transport, array, out, values = Nccl(NAMESPACE, None), full(1), full(0), list[float]()
     with stream:
         stream.launch_host_func(lambda _: array.fill(5), None)
-        operations = [reduce_in(carrier, array), carrier.begin("all_gather", out, array, "", 0, None)]
+        operations = [reduce_in(transport, array), transport.begin("all_gather", out, array, "", 0, None)]
         operations[1].join()
         stream.launch_host_func(lambda _: values.append(float(out.get()[0])), None)
     threading.Event().wait(0.05)  # time for work that does not wait
@@ -95,26 +95,26 @@ def test_streams_wait_for_each_other(busy_stream: tuple[streams.Stream, threadin
     over(*operations)
     stream.synchronize()
     assert out.get().tolist() == [5, 5, 5] and values == [5]
-    carrier.close()
+    transport.close()
 
 
 def test_messages() -> None:
     """Messages between two ranks use a separate communicator and end when they are received; messages in a batch begin
     together, in any order."""
 
-    def body(carrier: Nccl) -> Any:
-        other, message = 1 - carrier.rank, full(0)
-        if carrier.rank == 0:
-            over(carrier.send(full(7), 1, 5))
+    def body(transport: Nccl) -> Any:
+        other, message = 1 - transport.rank, full(0)
+        if transport.rank == 0:
+            over(transport.send(full(7), 1, 5))
         else:
-            over(carrier.receive(message, 0, 0))
+            over(transport.receive(message, 0, 0))
             assert message.get()[0] == 7
-        with carrier.at_once(), carrier.at_once():
-            operations = [carrier.send(full(carrier.rank), other, 0), carrier.receive(message, other, 0)]
+        with transport.at_once(), transport.at_once():
+            operations = [transport.send(full(transport.rank), other, 0), transport.receive(message, other, 0)]
             assert not operations[0].Test()
         over(*operations)
         assert operations[1].source == other
-        raises(ValueError, "NCCL can receive only from a specific rank", lambda: carrier.receive(message, None, 0))
+        raises(ValueError, "NCCL can receive only from a specific rank", lambda: transport.receive(message, None, 0))
         return message.get()[0]
 
     assert among(2, body) == [1, 0]
@@ -135,54 +135,54 @@ def test_nccl_is_missing_or_does_not_start(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_tensor_on_another_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    carrier, other = Nccl(NAMESPACE, None), Device()
-    over(reduce_in(carrier, full(1)))
+    transport, other = Nccl(NAMESPACE, None), Device()
+    over(reduce_in(transport, full(1)))
     other.id = 3
     monkeypatch.setattr(StrictArray, "device", other)
     text = r"uses this rank's cuda:0, but a tensor is on cuda:3: .*set_device"
-    raises(RuntimeError, text, lambda: reduce_in(carrier, full(1)))
-    carrier.close()
+    raises(RuntimeError, text, lambda: reduce_in(transport, full(1)))
+    transport.close()
 
 
 def test_two_ranks_on_one_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fake, "GPU", 4)
-    among(2, lambda carrier: raises(RuntimeError, "INVALID_USAGE", lambda: reduce_in(carrier, full(1))))
+    among(2, lambda transport: raises(RuntimeError, "INVALID_USAGE", lambda: reduce_in(transport, full(1))))
 
 
 def test_nccl_refuses_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its group of calls is then closed."""
-    carrier, out = Nccl(NAMESPACE, None), full(0)
+    transport, out = Nccl(NAMESPACE, None), full(0)
     with monkeypatch.context() as patch:
         patch.setattr(fake.NCCL, "NCCL_FLOAT32", 77)
-        raises(RuntimeError, "INVALID_ARGUMENT", lambda: carrier.begin("gather", out, full(1), "", 0, None))
-    over(carrier.begin("gather", out, full(3), "", 0, None))
+        raises(RuntimeError, "INVALID_ARGUMENT", lambda: transport.begin("gather", out, full(1), "", 0, None))
+    over(transport.begin("gather", out, full(3), "", 0, None))
     assert out.get()[0] == 3
-    carrier.close()
+    transport.close()
 
 
 def test_another_rank_ends() -> None:
     """NCCL's error 6 has no name in CuPy 13, which raises KeyError."""
     ready = threading.Barrier(2)
 
-    def body(carrier: Nccl) -> None:
-        over(reduce_in(carrier, full(1)))
+    def body(transport: Nccl) -> None:
+        over(reduce_in(transport, full(1)))
         ready.wait(SECONDS)
-        if carrier.rank == 0:
-            operation = reduce_in(carrier, full(1))
+        if transport.rank == 0:
+            operation = reduce_in(transport, full(1))
             text = r"NCCL has lost a connection in all_reduce \(6\)"
             raises(RuntimeError, text, lambda: over(operation))
         else:
-            carrier._channels[-1][0].abort()
+            transport._channels[-1][0].abort()
 
     among(2, body)
 
 
 def test_operations_under_way_at_the_end(busy_stream: tuple[streams.Stream, threading.Event]) -> None:
     """NCCL's own shutdown would wait for them."""
-    (stream, flag), carrier = busy_stream, Nccl(NAMESPACE, None)
+    (stream, flag), transport = busy_stream, Nccl(NAMESPACE, None)
     with stream:
-        reduce_in(carrier, full(1))
-    carrier.close()
+        reduce_in(transport, full(1))
+    transport.close()
     flag.set()
 
 
@@ -199,9 +199,9 @@ def test_cupy_13(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fake.NCCL, "NcclCommunicator", Older)
     monkeypatch.setattr(fake.NCCL, "get_unique_id", lambda: tuple(np.frombuffer(ids(), np.int8).tolist()))
 
-    def body(carrier: Nccl) -> float:
+    def body(transport: Nccl) -> float:
         array = full(1)
-        over(reduce_in(carrier, array))
+        over(reduce_in(transport, array))
         return float(array.get()[0])
 
     assert among(2, body) == [2, 2]

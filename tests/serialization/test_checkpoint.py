@@ -365,7 +365,7 @@ def test_files_that_are_no_archives() -> None:
             load(file)
     with pytest.warns(UserWarning, match="Duplicate name"):
         twice = archive(b"\x80\x02N.", extra={"archive/data.pkl": b"\x80\x02N."})
-    with pytest.raises(RuntimeError, match="with a duplicate name"):
+    with pytest.raises(RuntimeError, match="with duplicate entry names"):
         load(twice)
 
 

@@ -238,7 +238,7 @@ def to_published(config: Any, fields: Mapping[str, str]) -> dict[str, Any]:
 
 def check_sizes(config: Any, ids: Collection[str] = ()) -> None:
     """Raise ValueError for an invalid transformer configuration: sizes below 1, dropouts that are not probabilities, a
-    width not divisible by the heads, or ``ids`` (names of entries) that are not in the vocabulary."""
+    width not divisible by the number of heads, or ``ids`` (names of entries) that are not in the vocabulary."""
     for name, value in vars(config).items():
         if name in ids:
             if not 0 <= value < config.vocabulary:

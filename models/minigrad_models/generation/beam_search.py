@@ -101,7 +101,7 @@ def sample(
     the smallest set of tokens with a total probability of at least ``top_p``, after temperature and ``top_k`` (nucleus
     sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). All sentences share one random number generator
     (``minigrad.manual_seed``), so a result depends on the rest of the batch. Scores are the model's log-probabilities,
-    without temperature, top_k and top_p. For the other arguments see ``greedy``."""
+    before temperature, top_k or top_p is applied. For the other arguments see ``greedy``."""
     if not temperature > 0:
         raise ValueError(f"temperature must be positive, not {temperature}; for 0, use greedy()")
     if top_k is not None and top_k < 1:

@@ -87,7 +87,7 @@ class Plain(Prompts):
 
 
 class Cached(Plain):
-    """Computes the same logits as ``Plain``, using a cache. Each call of ``next_logits`` must add one token."""
+    """Computes the same logits as ``Plain``, using a cache. Each call to ``next_logits`` must add one token."""
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
         super().__init__(model, prompts, stride, device)

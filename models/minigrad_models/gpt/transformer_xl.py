@@ -231,8 +231,8 @@ class TransformerXL(GenerationMixin):
 
 
 def unseen(t: int, s: int, mask: Tensor | None, reach: int | None, device: Any) -> Tensor | None:
-    """True where the T queries, at the last T of S keys, may not attend: the future, keys beyond ``reach``, and padding
-    (mask (B, S)). Returns (T, S), or (B, 1, T, S) with a mask; None if a single query sees all keys."""
+    """True where a query may not attend: at later keys, keys more than ``reach`` back, and padding (False in the mask
+    (B, S)). The T queries are the last of S tokens. (T, S), (B, 1, T, S) with a mask, or None if all are visible."""
     if t == 1 and mask is None and (reach is None or s <= reach + 1):
         return None
     distance = mg.arange(s - t, s, device=device)[:, None] - mg.arange(s, device=device)

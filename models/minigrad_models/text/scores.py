@@ -242,9 +242,9 @@ def report(
 
     Args:
         texts, references, sources: the translations, the correct translations, and the source sentences.
-        language: the suffix of the target files. "de" adds BLEU with Moses tokens; "lc.norm.tok.de" means tokenised
-            text, whose words BLEU uses unchanged; "zh", "ja" and "ko" have their own tokenizers.
-        worst: the number of sentences with the lowest chrF to show.
+        language: the suffix of the target files. "de" adds BLEU with Moses tokenisation; "lc.norm.tok.de" means text
+            that is already tokenised, which BLEU leaves unchanged; "zh", "ja" and "ko" have their own tokenizers.
+        worst: how many of the sentences with the lowest chrF to show.
         tokenizer: the sacrebleu tokenizer for BLEU; "auto" chooses by language.
 
     Raises ValueError if there are no sentences or the sides have different lengths, and ImportError if sacrebleu or its

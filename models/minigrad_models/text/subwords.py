@@ -131,7 +131,7 @@ class SubwordTokenizer:
             raise ValueError(f"the tokenizer description is invalid: {str(error)[:200]}") from None
         tokens = [model.id_to_token(i) for i in range(model.get_vocab_size())]
         if None in tokens or tuple(tokens[: len(SPECIAL)]) != SPECIAL:
-            raise ValueError(f"the tokenizer's ids are not 0, 1, 2, … with {', '.join(SPECIAL)} first")
+            raise ValueError(f"the tokenizer's ids must be 0, 1, 2, …, beginning with {', '.join(SPECIAL)}")
         return cls(model)
 
 

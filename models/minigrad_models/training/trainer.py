@@ -354,8 +354,8 @@ class Trainer:
         here = _identity(self.extra, asdict(self.settings), self.schedule, self.carried)
         check_same(self.folder.last, there, here)
         if (step := checkpoint["step"]) > self.settings.steps:
-            advice = "Set more steps, or start over in a different folder"
-            raise ValueError(f"{self.folder.path} already has {step:,} steps, not {self.settings.steps:,}. {advice}")
+            hint = "Set more steps, or start over in a different folder"
+            raise ValueError(f"{self.folder.path} is at step {step:,}, past the last, {self.settings.steps:,}. {hint}")
         return {**checkpoint, "settings": saved}
 
     def _take_over(self, checkpoint: dict[str, Any]) -> None:

@@ -195,7 +195,7 @@ def _ids(tokens: Any, tokenizer: Any) -> Array:
         tokens = getattr(encoded, "ids", encoded)
     ids = host(tokens)
     if ids.ndim not in (1, 2) or ids.dtype.kind not in "iu" or not ids.size:
-        raise ValueError(f"tokens must be ids (T,) or (B, T), at least one, not {ids.dtype} of shape {ids.shape}")
+        raise ValueError(f"tokens must be nonempty ids (T,) or (B, T), but are {ids.dtype} of shape {ids.shape}")
     return ids.astype(np.int64).reshape(-1, ids.shape[-1])
 
 

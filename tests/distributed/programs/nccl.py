@@ -40,11 +40,11 @@ def same(x: Tensor, expected: Array, label: object = "") -> None:
     assert np.array_equal(actual, expected), f"{label}: {actual.tolist()}, expected {expected.tolist()}"
 
 
-def check_the_carrier_of_a_tensor(group: ProcessGroup) -> None:
+def check_the_transport_of_a_tensor(group: ProcessGroup) -> None:
     """NCCL on a GPU, and MPI on the CPU, in one group at the same time."""
     gpu, cpu = ([make(numbers(group.number + i)) for i in range(2)] for make in (on_gpu, minigrad.tensor))
-    assert type(group.carrier(gpu[0].array)) is nccl.Nccl
-    assert type(group.carrier(cpu[0].array)) is (mpi.Mpi if group.size() > 1 else mpi.Alone)
+    assert type(group.transport(gpu[0].array)) is nccl.Nccl
+    assert type(group.transport(cpu[0].array)) is (mpi.Mpi if group.size() > 1 else mpi.Alone)
     works = [dist.all_reduce(x, group=group, async_op=True) for pair in zip(gpu, cpu, strict=True) for x in pair]
     wait_all(*works)
     for i in range(2):

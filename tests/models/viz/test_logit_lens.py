@@ -166,9 +166,9 @@ def test_the_model_is_unchanged() -> None:
 
 def test_bad_arguments() -> None:
     for tokens, options, message in [
-        ([], {}, r"at least one, not .* of shape \(0,\)"),
-        ([[[1]]], {}, r"tokens must be ids \(T,\) or \(B, T\)"),
-        ([0.5], {}, r"tokens must be ids"),
+        ([], {}, r"nonempty ids .* of shape \(0,\)"),
+        ([[[1]]], {}, r"tokens must be nonempty ids \(T,\) or \(B, T\)"),
+        ([0.5], {}, r"tokens must be nonempty ids"),
         ([1, 2], {"top": 0}, "top must be at least 1, not 0"),
         ([1, 2], {"sentence": 1}, "there is no sentence 1: the batch has 1"),
         ([1, 2], {"targets": [1]}, r"targets must be ids of the tokens' shape \(1, 2\), not int64 \(1,\)"),
