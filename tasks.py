@@ -65,13 +65,13 @@ class Task(NamedTuple):
 
 
 def translate(python: str, args: list[str]) -> int:
-    """The translation example: train without arguments, translate sentences, or run its commands."""
+    """Run the translation example: train if there are no arguments, translate sentences, or run a command."""
     command = [] if args and args[0] in TRANSLATE_COMMANDS else ["translate" if args else "train"]
     return call([python, "-m", "minigrad", *command, *args], {"MINIGRAD_COMMAND": "python tasks.py translate"})
 
 
 def test(python: str, args: list[str]) -> int:
-    """The library's tests or the nightly tests (``--nightly``): those given, or all in parallel.
+    """Run the library's tests or the nightly tests (``--nightly``): the selected ones, or all in parallel.
 
     Parallel processes use one thread each, so that they do not compete for cores.
     """
@@ -85,13 +85,13 @@ def test(python: str, args: list[str]) -> int:
 
 
 def lint(python: str, args: list[str]) -> int:
-    """Style, layout, and the English in sentences and names."""
+    """Check the style, the layout, and the English of sentences and names."""
     ruff = ([python, "-m", "ruff", *words, *(args or ["."])] for words in (["check"], ["format", "--check"]))
     return max(map(call, [*ruff, *([] if args else [[python, str(Path("docs") / "english.py")]])]))
 
 
 def types(python: str, args: list[str]) -> int:
-    """Types, on this platform and on Windows, where the standard library lacks other names."""
+    """Check the types for this platform and for Windows, whose standard library has different names."""
     if args:
         return call([python, "-m", "mypy", *args])
     windows = ["--platform", "win32", "--cache-dir", ".mypy_cache/windows"]
@@ -99,19 +99,19 @@ def types(python: str, args: list[str]) -> int:
 
 
 def index(python: str, args: list[str]) -> int:
-    """The generated pages."""
+    """Write the generated pages."""
     return max(call([python, str(Path("docs") / name), *args]) for name in GENERATORS)
 
 
 def site(python: str, args: list[str]) -> int:
-    """The site, in site/, with build tools pinned by hashes."""
+    """Build the site in site/, with build tools that are pinned by hashes."""
     requirements = ROOT / "docs" / "web" / "requirements.txt"
     command = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-compile", "-q", "--require-hashes"]
     return call([*command, "-r", str(requirements)]) or call([python, "-m", "docs.web", *args])
 
 
 def check(python: str, args: list[str]) -> int:
-    """Style, types, generated pages and tests, all of which run even if one fails."""
+    """Check the style, types, generated pages and tests. All checks run even if one fails."""
     return max([lint(python, []), types(python, []), index(python, ["--check"]), test(python, args)])
 
 
@@ -150,7 +150,7 @@ TASKS = {
 
 
 def call(command: list[str], environment: dict[str, str] | None = None) -> int:
-    """Print a command as a line for a shell, run it in the checkout, and return its exit code."""
+    """Print a command in shell syntax, run it in the checkout, and return its exit code."""
     changed = environment or {}
     there = [] if Path.cwd() == ROOT else ["cd", shlex.quote(str(ROOT)), "&&"]
     print(*there, *(f"{name}={shlex.quote(value)}" for name, value in changed.items()), shlex.join(command), flush=True)
@@ -205,7 +205,7 @@ def install(python: Path, extra: str) -> None:
     installed = read_stamp(stamp, source)
     if extra in installed:
         return
-    # --no-compile, as only a few of the thousands of modules are ever imported, which Python compiles then.
+    # --no-compile, since only a few of the thousands of modules are ever imported. Python compiles those on import.
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-compile", "-q", "-e"]
     if call([*command, f".[{extra}]"]):
         sys.exit(

@@ -1,1 +1,1 @@
-"""Benchmarks: programs rather than tests, as their figures depend on the machine, which each program describes."""
+"""Benchmarks. They are not tests, since their figures depend on the machine, which each benchmark reports."""

@@ -47,7 +47,7 @@ def compared(
     """The timings of a module's jobs by library. Raises Differ if the libraries' results differ.
 
     Args:
-        tolerance: how far results may differ. random: jobs that draw random numbers, so only shapes must be equal.
+        tolerance: the maximum absolute difference. random: jobs that draw random numbers, so only shapes must be equal.
     """
     what = ", ".join([module, *map(str, work.values())])
     progress(f"{what}: results")
@@ -65,7 +65,7 @@ def agree(what: str, answers: dict[str, Answer], tolerance: float = 0.0, random:
             ours, theirs = np.array(result), np.array(answers[library][job])
             same = ours.shape == theirs.shape and (job in random or np.abs(ours - theirs).max() <= tolerance)
             if not same:
-                raise Differ(f"{what}, {job}: {libraries[0]} and {library} have computed different results")
+                raise Differ(f"{what}, {job}: {libraries[0]} and {library} computed different results")
 
 
 def speed(answers: Iterable[Answer], job: str, tokens: int) -> float | None:

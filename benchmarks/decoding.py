@@ -1,7 +1,7 @@
 """Greedy decoding with the model of the first workload: with a cache, without a cache, and in PyTorch.
 
-minigrad decodes as minigrad_models.translation.transformer does. PyTorch has no cache, so its ``nn.Transformer``, with
-the same weights, encodes the source once and then reads all tokens so far at each step. The tokens must be equal.
+minigrad decodes with minigrad_models.translation.transformer. PyTorch's ``nn.Transformer``, with the same weights, has
+no cache, so it encodes the source once and then reads all tokens so far at each step. The tokens must be equal.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ ATTENTIONS = {
 
 
 def model_of(work: Work, positions: int) -> Transformer:
-    """The minigrad model. Its weights are large enough for sentences to differ, and the logit of the end symbol is
-    always 0, far below the largest of the other logits, so sentences do not end early."""
+    """The minigrad model. Its weights are large enough for sentences to differ. The logit of the end token is always 0,
+    which is far below the largest logit, so sentences do not end early."""
     config = Config(work.vocabulary, work.width, work.heads, work.layers, work.hidden, positions=positions)
     model, draw = Transformer(config).eval(), np.random.default_rng(0)
     with minigrad.no_grad():

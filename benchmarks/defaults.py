@@ -1,4 +1,4 @@
-"""How long each program takes without options or data sets, in an empty folder, and the last lines that it prints:
+"""Measures how long each program takes in an empty folder without options or data sets, and shows its last lines:
 ``python -m benchmarks.defaults [--only gpt,music]``."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compares word vectors with gensim's, on the same text and settings, with one thread: speed and solved analogies.
+"""Compares word vectors with gensim's by speed and analogies, with the same text and settings and with one thread.
 
 ``python -m benchmarks.embeddings`` requires gensim. Both programs read the shipped corpus as lists of words.
 """
@@ -27,7 +27,7 @@ def sentences(corpus: Corpus) -> list[list[str]]:
 
 
 def gensims(corpus: Corpus, settings: Settings, rate: float) -> tuple[Vectors, float]:
-    """The vectors from gensim, and the words that it reads per second. Raises ImportError if it is not installed."""
+    """The vectors from gensim, and its speed in words per second. Raises ImportError if it is not installed."""
     from gensim.models import Word2Vec
 
     texts = sentences(corpus)

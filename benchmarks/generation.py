@@ -1,6 +1,6 @@
 """Continues prompts with a small GPT-2 on the CPU, using minigrad's cache and ``generate`` from transformers.
 
-Both sides use the same weights, and their greedy texts must match. Sampled texts differ, but have the same length.
+Both libraries use the same weights. Their greedy texts must match. Sampled texts differ, but have the same length.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GOAL = 1.5
 
 
 class Size(NamedTuple):
-    """The size of a model and its texts: the tokens in a prompt, and the tokens that follow."""
+    """The sizes of a model and of its texts: each has ``prompt`` tokens, then ``tokens`` generated ones."""
 
     vocabulary: int
     width: int = 384

@@ -1,9 +1,9 @@
-"""Measures the memory used in training on a large corpus: two million synthetic sentence pairs, within 2 GiB.
+"""Checks that training on a large corpus of two million synthetic sentence pairs uses at most 2 GiB of memory.
 
     python -m benchmarks.large_corpus [--pairs 2000000] [--updates 200]
 
-It writes the pairs to a temporary folder (about 300 MB). In a new process, ``minigrad train`` reads them, learns
-subwords, encodes the pairs, and trains a transformer. The result is the peak memory of the process.
+It writes the pairs to a temporary folder (about 300 MB). In a new process, ``minigrad train`` reads the pairs, learns
+subwords, encodes the pairs, and trains a transformer. The result is the peak memory of that process.
 """
 
 from __future__ import annotations

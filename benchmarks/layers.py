@@ -1,6 +1,6 @@
 """Layers that the training steps do not cover, including their backward passes.
 
-Both libraries run the same source. All results and gradients, computed in float64 from the same numbers, must be equal.
+Both libraries run the same code. In float64, with the same weights and inputs, all results and gradients must agree.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Layer:
 
     name: str
     make: Callable[[Any], Callable[..., Any]]  # returns a library's module or function
-    shape: tuple[int, ...]  # of the input, which gets a gradient like the module's weights
+    shape: tuple[int, ...]  # of the input, which gets a gradient as the module's weights do
     goal: float = 1.0  # the target ratio of times
     trains: bool = True  # whether the backward pass is included; else ``eval()`` and ``no_grad``
 
@@ -55,8 +55,8 @@ LAYERS = [
 
 
 def prepared(torch: Any, layer: Layer, dtype: str) -> tuple[Callable[[], Any], list[Any]]:
-    """A function that runs the layer once, with the gradients for a fixed output gradient, and returns its result; and
-    the tensors that then have gradients. NumPy draws weights and inputs, so all libraries get the same."""
+    """A function that runs the layer forward, then backward from a fixed output gradient, and returns the output; and
+    the tensors that get gradients. NumPy draws the weights and inputs, so they are the same in all libraries."""
     draw, kind = np.random.default_rng(0), getattr(torch, dtype)
     module = layer.make(torch)
     leaves: list[Any] = []

@@ -1,4 +1,4 @@
-"""Describes the machine used for a measurement, as figures mean little without it."""
+"""Describes the machine used for a measurement, since figures mean little without it."""
 
 from __future__ import annotations
 

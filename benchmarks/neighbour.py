@@ -1,6 +1,6 @@
-"""Compares training steps while another process keeps one core busy with the same steps on an idle machine.
+"""Compares training steps on an idle machine with the same steps while another process keeps one core busy.
 
-The steps run in one process, and the busy process is started and stopped in turns, so that other load on the machine
+The steps run in one process. The busy process is started and stopped repeatedly, so that other load on the machine
 affects both timings in the same way.
 """
 
@@ -25,7 +25,7 @@ BUSY = "print(flush=True)\nwhile True: pass"
 
 @contextmanager
 def neighbour() -> Iterator[None]:
-    """A process that computes continuously."""
+    """Run a process that computes continuously during the block."""
     with subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""The cost of an op on tensors of 8 float32 elements, where only Python and the backward pass matter.
+"""Measures an op on tensors of 8 float32 elements, where only the overhead of Python and autograd matters.
 
 timeit runs each op separately, and in a chain of several ops.
 """
@@ -30,7 +30,7 @@ class Op:
 
     name: str
     once: str  # an expression in x (``shape``) and c (``other``), both of which get gradients
-    chained: str  # the expression for y, the previous result, which must stay bounded
+    chained: str  # an expression in y, the previous result, which must stay bounded
     ops: int = 1  # ops in ``chained``: 2 if a second one restores the shape or the range
     shape: tuple[int, ...] = (8,)
     other: tuple[int, ...] = (8,)

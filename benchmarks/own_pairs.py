@@ -46,17 +46,17 @@ def in_words(number: int) -> str:
 
 
 def numbers() -> list[Pair]:
-    """The numbers below a thousand and their words."""
+    """The numbers below a thousand, each with its words."""
     return [(str(n), in_words(n)) for n in range(1000)]
 
 
 def words() -> list[Pair]:
-    """Pairs from words to numbers."""
+    """The same pairs, from words to numbers."""
     return [(b, a) for a, b in numbers()]
 
 
 def dates() -> list[Pair]:
-    """The days of a century: "9 February 1974", "1974-02-09"."""
+    """The days of a century, such as ("9 February 1974", "1974-02-09")."""
     days = (date(1950, 1, 1) + timedelta(i) for i in range(36_500))
     return [(f"{day.day} {MONTHS[day.month - 1]} {day.year}", day.isoformat()) for day in days]
 

@@ -1,10 +1,10 @@
-"""Large pages from minigrad.viz: the time to record and write each page, its size, and when it is drawn.
+"""Measures large pages from minigrad.viz: the time to record, write and draw each page, and its size.
 
     python -m benchmarks.pages [--only translator,decoder,lens] [--browser]
 
 translator: the forward and backward compute graph of the loss of the translator that `minigrad train` trains. decoder:
-the graph of a decoder of GPT-2's size: 12 layers of width 768, 12 heads, a vocabulary of 50,257. lens: the logit lens
-of a GPT-2 of this size over 1,000 random tokens. Weights are random. --browser opens each page in Chromium, offline.
+the same graph for a decoder of GPT-2's size (12 layers of width 768, 12 heads, a vocabulary of 50,257). lens: the logit
+lens of such a GPT-2 for 1,000 random tokens. Weights are random. --browser opens each page in Chromium, offline.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .workloads import WORK, build, loss_function
 SENTENCES = ("My friends like tomatoes because they are tasty", "I miei amici amano i pomodori perché sono buoni")
 GPT2 = replace(WORK["gpt-384"], layers=12, width=768, heads=12, hidden=3072, vocabulary=50_257, batch=1, length=32)
 GPT2 = replace(GPT2, title="decoder 12 × 768, V 50,257", dropout=0.1, gelu="tanh")
-TOKENS = 1000  # in the text below the lens
+TOKENS = 1000  # in the text of the logit lens
 
 
 def translator() -> tuple[str, Callable[[], Any]]:

@@ -1,9 +1,9 @@
-"""The files of minigrad, and the lines of its functions, that run in a training step.
+"""Lists the files and functions of minigrad that run in a training step, with their numbers of lines.
 
     python -m benchmarks.path
 
-A small network is trained: linear, tanh, linear, cross-entropy, ``backward`` and ``Adam.step``, without compiled
-kernels. The second step counts, as the first step fills caches. These functions make up the whole step.
+It trains a small network (linear, tanh, linear, cross-entropy, ``backward`` and ``Adam.step``) without compiled
+kernels. It records the second step, as the first step fills caches. The functions in the list make up the whole step.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PACKAGE = ROOT / "minigrad"
 
 
 def measure(library: str) -> Answer:
-    """The lines of each function run by the second step, by file: {"ops/op.py": {"Op.plan": 7}}."""
+    """The number of lines of each function that the second step runs, by file: {"ops/op.py": {"Op.plan": 7}}."""
     mg: Any = library_module(library)
     model = mg.nn.Sequential(mg.nn.Linear(4, 8), mg.nn.Tanh(), mg.nn.Linear(8, 3))
     adam = mg.optim.Adam(model.parameters())
@@ -47,7 +47,7 @@ def measure(library: str) -> Answer:
 
 
 def of_a_step() -> Answer:
-    """``measure`` in a separate process."""
+    """Run ``measure`` in a separate process."""
     return ask("benchmarks.path:measure", "minigrad", environment={"MINIGRAD_FAST": "0"})
 
 

@@ -28,7 +28,7 @@ _last_line = [-1e9]  # time of the last progress line
 
 
 class Missing(Exception):
-    """A library is not installed or cannot do this; the message says which."""
+    """A library is not installed or cannot do the work; the message says which."""
 
 
 class Failed(Exception):
@@ -76,7 +76,7 @@ def answers_of(
 def alternate(
     libraries: Iterable[str], rounds: int, measure: Callable[[str], Answer], what: str
 ) -> dict[str, list[Answer]]:
-    """Run ``rounds`` rounds with all libraries, every other round in reverse order. A missing library is asked once."""
+    """Run ``rounds`` rounds with all libraries, every other round in reverse order. A missing library is tried once."""
     answers: dict[str, list[Answer]] = {library: [] for library in libraries}
     for turn in range(rounds):
         for library in list(answers)[:: 1 if turn % 2 == 0 else -1]:
@@ -94,7 +94,7 @@ def middle(answers: Iterable[Answer], *path: Any) -> float | None:
 
 
 def progress(line: str) -> None:
-    """Print a line to stderr, at most one every two seconds."""
+    """Print a line to stderr, unless another was printed in the last two seconds."""
     now = time.monotonic()
     if now - _last_line[0] >= 2:
         _last_line[0] = now
@@ -103,7 +103,7 @@ def progress(line: str) -> None:
 
 def peak_mebibytes() -> float:
     """The peak resident memory of the process; NaN if the system does not report it."""
-    try:  # on Linux, ru_maxrss starts at the parent's memory, this line at zero
+    try:  # on Linux, ru_maxrss starts at the parent's memory, but VmHWM starts at zero
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) / 2**10 for line in lines if line.startswith("VmHWM"))
     except (OSError, StopIteration):

@@ -1,4 +1,4 @@
-"""Code shared by the programs: a command line with checked numbers, and printing tables."""
+"""Code shared by the programs, which parses their command lines and prints tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compares single-threaded ranks that share a training step with one process, and measures the underlying all-reduce.
+"""Compares training on several single-threaded ranks with training in one process, and measures all-reduce.
 
     python -m benchmarks.ranks [--work multi30k] [--work gpt-384] [--ranks 2] [--rounds 3] [--seconds 4]
 
@@ -88,8 +88,8 @@ def reduce(library: str, sizes: Sequence[int]) -> Answer:
             array[...] = world.rank + 1
             call()
             if not (array == world.size * (world.size + 1) / 2).all():
-                raise Differ(f"all-reduce of {size} bytes by {name}: not the sum of the ranks")
-        array[...] = 0.0  # sums of other numbers would overflow
+                raise Differ(f"all-reduce of {size} bytes by {name}: the result is not the ranks' sum")
+        array[...] = 0.0  # repeated sums of other numbers would overflow
         for name, each in _in_turns(calls, world.Barrier, size).items():
             times[name][size] = median(each)
     mg.distributed.destroy_process_group()
@@ -108,15 +108,15 @@ def _in_turns(calls: dict[str, Callable[[], Any]], barrier: Callable[[], Any], s
 
 
 def ask_ranks(ranks: int, function: str, **arguments: Any) -> list[Answer]:
-    """All ranks' results from a function of this module, with one thread each. Each includes its "rank". Raises
-    Failed if a rank fails, Missing if a library is not installed."""
+    """The results of a function of this module on all ranks, which have one thread each. Each result includes its
+    "rank". Raises Failed if a rank fails, and Missing if a library is not installed."""
     start = [sys.executable, "-m", "minigrad.run", "-n", str(ranks)]
     answers = answers_of(start, f"benchmarks.ranks:{function}", "minigrad", ROOT, ONE_THREAD, **arguments)
     for answer in answers:
         if "missing" in answer:
             raise Missing(answer["missing"])
     if len(answers) != ranks:
-        raise Failed(f"{len(answers)} of {ranks} ranks have answered {function}")
+        raise Failed(f"{len(answers)} of {ranks} ranks returned from {function}")
     return sorted(answers, key=lambda answer: int(answer["rank"]))
 
 

@@ -1,11 +1,11 @@
-"""How soon the site's playground is usable, how soon it stops a program, and how fast the translator page is.
+"""Measures how soon the playground is usable, how soon it stops a program, and how fast the translator page is.
 
     python -m benchmarks.site [FOLDER] [--rounds 5] [--sentences 200]
 
 FOLDER is the built site (``python tasks.py site``). Chromium opens it from a local server and cannot reach any other.
-The program is the README's first, the ten lines that train a network, timed from requesting the page until the result
-is shown. The first visit uses a new browser profile. The translator page translates test sentences one by one, and the
-table counts how many translations differ from those of the command line, whose weights are not rounded.
+The program is the README's first: ten lines that train a network. The time runs from requesting the page until the
+result appears. The first visit uses a new browser profile. The translator page translates test sentences one by one.
+The table counts the translations that differ from those of the command line, whose weights are not rounded.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def main() -> int:
     options = p.parse_args()
     try:
         if not (options.folder / "playground.html").exists():
-            raise Missing(f"no site in {options.folder}: python tasks.py site")
+            raise Missing(f"{options.folder} has no built site: run python tasks.py site")
         result = table(options.folder, options.rounds, options.sentences)
     except Missing as error:
         print(error, file=sys.stderr)

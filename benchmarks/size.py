@@ -25,7 +25,7 @@ def installed(package: str) -> int | None:
 
 
 def needed(package: str) -> list[str]:
-    """The names of the packages that this package requires, without extras."""
+    """The names of the packages that a package requires, without extras."""
     lines = PROJECT["dependencies"] if package == OWN else metadata.requires(package) or []
     names = [re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0] for line in lines if "extra ==" not in line]
     return [name.lower().replace("_", "-") for name in names]

@@ -1,8 +1,8 @@
-"""How long a program waits before it starts: for imports and compiled kernels.
+"""Measures how long a program waits for imports and for compiled kernels before it starts.
 
-A Python process imports NumPy, then a library, and prints both times, whose ratio is independent of other load on the
-machine. The libraries take turns. The first run of each compiles bytecode and is discarded; the bytecode is kept until
-the end. PyTorch is timed as well if it is installed.
+A Python process imports NumPy, then a library, and prints both times. Their ratio does not depend on other load on the
+machine. The libraries take turns. The first run of each library compiles its bytecode for the later runs, and its times
+are discarded. PyTorch is timed as well if it is installed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RARE = ("recurrent_numba", "convolve_numba")  # kernels compiled on first use
 
 
 def milliseconds(module: str, compiled: str) -> tuple[float, float]:
-    """How long a fresh process takes to import NumPy, and then the module.
+    """How long a new process takes to import NumPy, and to import both NumPy and the module.
 
     Args:
         compiled: the folder for compiled files.
@@ -65,7 +65,7 @@ def imports(runs: int) -> Table:
 
 
 def load(library: str, cache: str, unit: str = "thread_pool") -> Answer:
-    """How long it takes to load the compiled kernels, with ``cache`` for their files: {"seconds": ...}."""
+    """How long it takes to load the compiled kernels, whose files are in ``cache``: {"seconds": ...}."""
     os.environ["MINIGRAD_CACHE"] = cache
     library_module(library)
     from minigrad.backend.compiled import store

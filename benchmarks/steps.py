@@ -19,9 +19,9 @@ from .workloads import SIZES, Product, build, loss_function, optimizer, products
 
 BOTH = ("minigrad", "torch")
 PLAIN = "minigrad on NumPy"  # without its compiled kernels
-BARS = {"multi30k": 0.42, "small": 0.60, "wide": 0.72, "gpt-128": 0.80, "gpt-384": 0.66}  # of PyTorch's time
+BARS = {"multi30k": 0.42, "small": 0.60, "wide": 0.72, "gpt-128": 0.80, "gpt-384": 0.66}  # as shares of PyTorch's time
 MOST_PRODUCTS, OF_PRODUCTS = 0.8, 1.25  # if products take over 0.8 of the bar, the goal is 1.25 times their time
-WARM_UP, LEAST, MOST = 2, 4, 60  # steps per process: untimed; timed, at least and at most
+WARM_UP, LEAST, MOST = 2, 4, 60  # steps per process: untimed, and the minimum and maximum of timed ones
 EXACT = 1e-9  # relative, in float64
 
 
@@ -80,7 +80,7 @@ def same(what: str, values: dict[str, float], tolerance: float = EXACT) -> None:
     ours = values["minigrad"]
     for library, theirs in values.items():
         if not math.isclose(ours, theirs, rel_tol=tolerance):
-            raise Differ(f"{what}: {ours!r} on minigrad, {theirs!r} on {library}: not the same step")
+            raise Differ(f"{what}: {ours!r} on minigrad, {theirs!r} on {library}, so the steps differ")
 
 
 def compare(work: str) -> None:
@@ -101,8 +101,8 @@ def measure(library: str, work: str, seconds: float) -> Answer:
 
 
 def floor(library: str, work: str) -> Answer:
-    """The time of the step's matrix products on float32 arrays, the best of several runs for each shape: {"time": ms}.
-    A step can only be faster with fewer products."""
+    """The time of the step's matrix products on float32 arrays, with the best of several runs for each shape: {"time":
+    ms}. A step can be faster only if it computes fewer products."""
     counts = Counter(products(SIZES[work]))
     return {"time": sum(count * best(product) for product, count in counts.items())}
 
@@ -118,7 +118,7 @@ def best(product: Product, seconds: float = 0.1) -> float:
 
 
 def time_of(answers: list[Answer]) -> float | None:
-    """The median over the steps in all processes, in milliseconds."""
+    """The median time of the steps in all processes, in milliseconds."""
     times = [t for a in answers for t in a.get("times", [a["time"]] if "time" in a else [])]
     return median(times) if times else None
 
@@ -129,7 +129,7 @@ def memory_of(answers: list[Answer]) -> float | None:
 
 
 def spread(ours: list[Answer], theirs: list[Answer]) -> str | None:
-    """The smallest and the largest ratio in all rounds."""
+    """The range of the ratios in all rounds."""
     if "missing" in theirs[0]:
         return None
     rounds = [ratio(time_of([a]), time_of([b])) or 0.0 for a, b in zip(ours, theirs, strict=True)]
@@ -164,7 +164,7 @@ def _row(work: str, answers: dict[str, list[Answer]]) -> tuple[Any, ...]:
 
 
 def goal(work: str, products: float | None) -> str | None:
-    """The most that a step may take: a share of PyTorch's time, or a multiple of the products if they dominate."""
+    """The target time of a step: a share of PyTorch's time, or a multiple of the products' time if they dominate."""
     bar = BARS.get(work)
     if bar is None or products is None or products <= MOST_PRODUCTS * bar:
         return None if bar is None else f"{bar:.2f}"

@@ -22,7 +22,7 @@ class Table:
     def add(self, *cells: Cell) -> None:
         """Add a row. Raises ValueError unless it has a cell for each column."""
         if len(cells) != len(self.columns):
-            raise ValueError(f"a row of {len(cells)} cells in a table of {len(self.columns)} columns")
+            raise ValueError(f"the row has {len(cells)} cells, but the table has {len(self.columns)} columns")
         self.rows.append(cells)
 
     def written(self) -> list[list[str]]:

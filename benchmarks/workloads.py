@@ -1,4 +1,4 @@
-"""The measured training steps, with one source for minigrad and PyTorch, written with PyTorch's names.
+"""The training steps of the benchmarks. minigrad and PyTorch run the same code, which uses PyTorch's names.
 
 There are two kinds of model: an encoder-decoder built on ``nn.Transformer``, whose last layer shares the embedding's
 weights, and a decoder-only model built from linear layers, ``F.scaled_dot_product_attention`` and layer norms.
@@ -129,7 +129,7 @@ def _decoder_only(torch: Any, work: Work, dropout: float) -> Any:
 
 
 def loss_function(torch: Any, work: Work, rank: int = 0, device: Any = "cpu") -> Any:
-    """A function from a model on ``device`` to its loss on the workload's batch, or that of another rank."""
+    """A function that returns the loss of a model on ``device``. Each rank has its own batch."""
     draw = np.random.default_rng((1, rank) if rank else 1)
     shape = (work.batch, work.length)
     source = torch.from_numpy(draw.integers(0, work.vocabulary, shape)).to(device)

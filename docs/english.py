@@ -1,4 +1,4 @@
-"""Finds sentences that a native engineer would not write, and names that are participles (``english.toml`` has both):
+"""Finds sentences that a native engineer would not write, and names that are participles (``english.toml`` lists both):
 
     python docs/english.py                fail if there are more than the limits allow
     python docs/english.py FILES...       print each place in these files
@@ -30,7 +30,7 @@ Finding = tuple[int, str, str]  # a line, the text, and the advice; "" if nothin
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command line; Returns 1 if a limit is exceeded."""
+    """Run the command line. Returns 1 if a limit is exceeded."""
     paths, status = [Path(argument).resolve() for argument in arguments] or files(), 0
     for kind, search, unit in (("sentences", sentences, 100), ("names", names, 1000)):
         findings = [(path, *finding) for path in paths for finding in search(path)]
@@ -98,7 +98,7 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def blank(pattern: str, text: str) -> str:
-    """A text without the parts that match; its lines keep their numbers."""
+    """A text without its matching parts. The line numbers stay the same."""
     return re.sub(pattern, lambda match: "\n" * match[0].count("\n"), text, flags=re.MULTILINE)
 
 

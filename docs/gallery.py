@@ -1,10 +1,10 @@
-"""Makes the pictures of docs/gallery from live models with fixed seeds; docs/viz.md shows them.
+"""Generates the images in docs/gallery, which docs/viz.md shows, from models trained with fixed seeds.
 
     python docs/gallery.py [NAME ...] [--check] [--folder DIR] [--run DIR]
 
-Most show a small translator of noun phrases, which is first trained in a few seconds and stored in the run's folder;
-the piano rolls show the round below. The .png files are pages as displayed by Chromium: they need playwright and
-Pillow (the extra "dev").
+Most images show a small translator of noun phrases, which is trained in a few seconds and stored in the run's folder.
+The piano rolls show the round below. The .png files are screenshots of pages in Chromium and need playwright and Pillow
+(the extra "dev").
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from minigrad_models.viz.logit_lens import LogitLens  # noqa: E402
 from minigrad_models.viz.piano_roll import PianoRoll  # noqa: E402
 
 FOLDER = ROOT / "docs" / "gallery"
-MOST = {".svg": 60_000, ".png": 120_000}  # bytes of a picture
-MOST_IN_ALL = 1_000_000  # bytes of the gallery
-COLOURS = 128  # of a page's picture: a third of the bytes, without visible loss
+MOST = {".svg": 60_000, ".png": 120_000}  # maximum bytes of an image
+MOST_IN_ALL = 1_000_000  # maximum bytes of the gallery
+COLOURS = 128  # in a screenshot: a third of the bytes, without visible loss
 STEPS = 240
 SHOWN = "the red house and the white dog", "la casa rossa e il cane bianco"
 
-# Our round: each bar has the chords C, G, A minor and G, so that voices that enter one bar apart harmonize. Each
-# line is a bar, as MIDI pitches and lengths in quarter notes.
+# The round. Each bar has the chords C, G, A minor and G, so that voices that enter one bar apart harmonize. Each line
+# is a bar of notes, with their MIDI pitches and their lengths in quarter notes.
 ROUND = [
     *[(72, 1.0), (71, 1.0), (69, 0.5), (72, 0.5), (71, 1.0)],
     *[(76, 1.0), (74, 1.0), (72, 0.5), (76, 0.5), (74, 1.0)],
@@ -56,8 +56,8 @@ ROUND = [
 ]
 TEMPO = 100.0
 
-# In Italian the adjective follows the noun, and both it and the article have the noun's gender: to write "rossa", the
-# model has to look at two words, one for the meaning and one for the ending.
+# In Italian, the adjective follows the noun, and both the adjective and the article agree with its gender. To write
+# "rossa", the model has to look at two words, one for the meaning and one for the ending.
 NOUNS = {
     "book": "libro",
     "cat": "gatto",
@@ -85,7 +85,7 @@ def phrases() -> list[tuple[str, str]]:
 
 
 class Translator:
-    """The live model: a transformer that learns to translate noun phrases; it never sees one in ten of them.
+    """A transformer that learns to translate noun phrases, with one in ten of them held out.
 
     Args:
         run: the folder of its training run, which is reused if it exists.
@@ -100,7 +100,7 @@ class Translator:
 
     @cached_property
     def model(self) -> Transformer:
-        """The trained model; its accuracy on unseen phrases is printed."""
+        """The trained model. Its accuracy on unseen phrases is printed after training."""
         mg.manual_seed(0)
         config = Config(len(self.words), d_model=32, heads=4, layers=2, d_ff=64, positions=16)
         model = Transformer(config)
@@ -148,7 +148,7 @@ class Translator:
         return pad([[*encode(s), EOS] for s, _ in pairs]), pad([[BOS, *encode(t), EOS] for _, t in pairs])
 
     def accuracy(self, model: Any) -> dict[str, float]:
-        """The loss on unseen phrases, and the share of them translated exactly."""
+        """The loss on unseen phrases, and the fraction of them that is translated exactly."""
         source, target = self.batch(self.unseen)
         outputs = [[t for t in row if t not in (PAD, EOS)] for row in model.greedy(source, 12).tolist()]
         right = sum(row == self.words.encode(t) for row, (_, t) in zip(outputs, self.unseen, strict=True))
@@ -163,7 +163,7 @@ class Translator:
 
     @property
     def named(self) -> dict[str, Any]:
-        """Tokens and title of the example for pictures."""
+        """The token names and the title for images of the example."""
         return {"tokens": (self.words.token, self.words.token), "title": "The red house"}
 
     def attention(self) -> AttentionView:
@@ -193,7 +193,7 @@ def canon(voices: int = 3, rounds: int = 2) -> list[Note]:
 
 
 def piano_roll_of_canon() -> PianoRoll:
-    """A roll with two handmade attention heads: one finds the imitated note, the other the previous note."""
+    """A piano roll with two hand-made attention heads: one finds the imitated note, the other the previous note."""
     notes = canon()
     start, pitch, voice = (mg.tensor([float(note[i]) for note in notes]) for i in (2, 0, 4))
     bars = start / (240 / TEMPO)
@@ -207,13 +207,13 @@ def piano_roll_of_canon() -> PianoRoll:
 
 
 def photograph(view: Any, size: tuple[int, int], act: Callable[[Any], None], dark: bool = False) -> bytes:
-    """A view's page in offline Chromium, after ``act`` has pointed and clicked: a PNG with few colours."""
+    """A screenshot of a view's page in offline Chromium, after ``act`` has run on it: a PNG with few colours."""
     from PIL import Image
     from playwright.sync_api import sync_playwright
 
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
-        raise SystemExit("no Chromium here (on Debian: apt install chromium)")
+        raise SystemExit("Chromium is not installed (on Debian: apt install chromium)")
     options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         file = view.save(Path(folder) / "page.html")
@@ -261,7 +261,7 @@ def attention_page(translator: Translator) -> bytes:
 
 
 def linked(translator: Translator) -> bytes:
-    """Attention and graph, after the step from the last cross-attention to the op that computed it."""
+    """Attention and graph, after following the link from the last cross-attention to the op that computed it."""
 
     def follow(page: Any) -> None:
         page.wait_for_selector("iframe.graph")
@@ -278,7 +278,7 @@ def linked(translator: Translator) -> bytes:
 
 
 def positional_encoding(_: Translator) -> str:
-    """32 positions of 64 dimensions, and some of their waves."""
+    """The encodings of 32 positions in 64 dimensions, and some of their sinusoids."""
     return model_viz.positional_encoding(32, 64).svg()
 
 
@@ -308,7 +308,7 @@ def logit_lens_page(translator: Translator) -> bytes:
 
 
 def piano_roll_page(_: Translator) -> bytes:
-    """Three voices, and the attention of a note of the third."""
+    """Three voices, and the attention of a note in the third voice."""
     view = piano_roll_of_canon()
 
     def look(page: Any) -> None:
@@ -327,7 +327,7 @@ def imitating(view: PianoRoll) -> int:
 
 
 def training_page(translator: Translator) -> bytes:
-    """Curves, and next to them the weights at a step."""
+    """The training curves, next to the weights at one step."""
     translator.model  # noqa: B018
 
     def look(page: Any) -> None:
@@ -338,7 +338,7 @@ def training_page(translator: Translator) -> bytes:
 
 
 def graph(_: Translator) -> str:
-    """Two layers and their loss, forward and backward."""
+    """The forward and backward graph of two layers and their loss."""
     mg.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
     loss = nn.functional.mse_loss(model(mg.randn(2, 3)), mg.randn(2, 2))
@@ -407,7 +407,7 @@ PICTURES: dict[str, Callable[[Translator], str | bytes]] = {
 
 
 def check(folder: Path) -> list[str]:
-    """The problems of a gallery: pictures that are missing, unexpected, oversized, or invalid."""
+    """The problems of a gallery: images that are missing, unexpected, oversized, or invalid."""
     there = {path.name: path.read_bytes() for path in sorted(folder.iterdir())} if folder.is_dir() else {}
     wrong = [f"{name} is missing" for name in PICTURES if name not in there]
     wrong += [f"{name} is not made by this program" for name in there if name not in PICTURES]

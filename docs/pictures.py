@@ -1,4 +1,4 @@
-"""Makes docs/attention.svg: a trained translator's attention to the source, for each word that it writes.
+"""Generates docs/attention.svg: a trained translator's attention to the source words for each target word.
 
     python docs/pictures.py [--run DIR] [--sentence TEXT] [--output FILE]
 

@@ -1,4 +1,4 @@
-"""Makes docs/serve.png: the page of ``minigrad serve`` in a browser.
+"""Generates docs/serve.png: the page of ``minigrad serve`` in a browser.
 
     python docs/serve_picture.py [--run DIR] [--sentence TEXT] [--word N] [--output FILE]
 
@@ -35,12 +35,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 def photograph(translator: Translator, sentence: str, word: int) -> bytes:
-    """The page with the sentence's translation, and the pointer on a target word, as a PNG."""
+    """A PNG of the page with the sentence's translation and with the pointer on a target word."""
     from playwright.sync_api import sync_playwright
 
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
-        raise SystemExit("no Chromium here (on Debian: apt install chromium)")
+        raise SystemExit("Chromium is not installed (on Debian: apt install chromium)")
     with Server(translator, port=0) as server, sync_playwright() as driver:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = driver.chromium.launch(executable_path=chromium)
@@ -50,7 +50,7 @@ def photograph(translator: Translator, sentence: str, word: int) -> bytes:
         page.select_option("#beam", "5")
         page.fill("#text", sentence)
         page.press("#text", "Enter")
-        page.wait_for_selector("[data-state=done] #map tr")  # not the map of the page's initial sentence
+        page.wait_for_selector("[data-state=done] #map tr")  # rather than the page's initial sentence
         page.hover(f"#target .word >> nth={word - 1}")
         screenshot = bytes(page.screenshot(full_page=True))
         browser.close()

@@ -1,4 +1,4 @@
-"""Makes docs/site.png: the site's playground after a run, with one number of the graph changed by hand.
+"""Generates docs/site.png: the site's playground after a run, with one number in the graph changed by hand.
 
     python docs/site_picture.py [--site DIR] [--output FILE]
 
@@ -34,7 +34,7 @@ CHANGED = """async () => {
 
 
 def photograph(site: Path) -> bytes:
-    """The playground's first example, its graph, and another number typed into it, as a PNG."""
+    """A PNG of the playground with its first example and the graph, in which one number has been replaced."""
     with shown(site) as address, chromium() as browser:
         page = browser.new_page(viewport=WINDOW, color_scheme="light")
         page.goto(f"{address}playground.html")
@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None) -> None:
     p.add_argument("--output", type=Path, default=ROOT / "docs" / "site.png")
     options = p.parse_args(argv)
     if not (options.site / "playground.html").exists():
-        p.error(f"no site in {options.site}: python tasks.py site")
+        p.error(f"{options.site} has no built site: run python tasks.py site")
     save(photograph(options.site), options.output)
     print(f"wrote {options.output}")
 

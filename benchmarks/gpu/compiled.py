@@ -17,7 +17,7 @@ from .place import Place
 PROCESSES = 14
 BITS = {"float32": 32, "float16": 16, "bfloat16": 16, "float64": 64}
 HEADS = (32, 64)  # attention head sizes in the workloads
-SMALL = 4  # in a rehearsal, which compiles fewer variants
+SMALL = 4  # the head size in a rehearsal, which compiles fewer variants
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
@@ -59,7 +59,7 @@ def compiled(device: str, source: str, dtype: str, head: int) -> None:
 
 
 def used(device: str, number: int, parts: int) -> None:
-    """Run some of the array functions, as the probes and training steps do. The probes report errors."""
+    """Run a share of the probes and training steps to compile their functions. The ``probes`` stage reports errors."""
     place = _place(device)
     from . import probes
     from .steps import Step

@@ -1,4 +1,4 @@
-"""The GPU, versions and limits (copies, matrix products, launches), and the speed of the host."""
+"""Measures the limits of the GPU (copies, matrix products, launches) and the speed of the host; reports versions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 def card(place: Place) -> dict[str, Any]:
     """The name, driver and versions. Raises NeedsGpu without a GPU."""
     if place.rehearsal:
-        raise NeedsGpu("its name, driver and CUDA")
+        raise NeedsGpu("to report its name, driver and CUDA version")
     cupy = place.xp()
     runtime = cupy.cuda.runtime
     properties = runtime.getDeviceProperties(0)
@@ -89,7 +89,7 @@ def rate(place: Place, precision: str) -> dict[str, Any]:
 
 
 def launch(place: Place) -> dict[str, Any]:
-    """The time of one small operation in a long series, by the clocks of device and host."""
+    """The time of one small operation in a long series, by the clocks of the device and of the host."""
     x = place.xp().zeros(32, "float32")
 
     def step() -> None:

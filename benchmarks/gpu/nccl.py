@@ -1,4 +1,4 @@
-"""NCCL with one rank, under PyTorch's names, which is all that a single GPU can show."""
+"""Checks NCCL through PyTorch's names. It uses one rank, since a single GPU does not allow more."""
 
 from __future__ import annotations
 

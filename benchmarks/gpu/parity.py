@@ -57,5 +57,5 @@ def compared(place: Place, name: str, dtype: str) -> dict[str, Any]:
     row = {"step": name, "in": dtype, "loss differs by": losses[0], "gradients": norms, "after 3 × Adam": losses[-1]}
     worst = max(*losses, norms)
     if not worst <= EXACT[dtype]:
-        raise Differ(f"by {worst:.1e}, {EXACT[dtype]:g} allowed: {row}")
+        raise Differ(f"the largest difference is {worst:.1e}, with {EXACT[dtype]:g} allowed: {row}")
     return row

@@ -76,7 +76,7 @@ class Place:
             self.module().cuda.synchronize()
 
     def command(self, module: str, *words: str) -> list[str]:
-        """The command line of ``python -m module`` that registers the fake GPU as well."""
+        """The command line of ``python -m module``. In a rehearsal, it also registers the fake GPU."""
         start = ["-c", AS_IN_A_PROGRAM, module] if self.rehearsal else ["-m", module]
         return [sys.executable, *start, *words]
 

@@ -32,7 +32,7 @@ from minigrad_models.translation.translation_settings import preset
 from .place import Place
 
 DATA = Path(os.environ.get("MINIGRAD_DATA", "data"))
-PAIRS = 100  # in a rehearsal: the fewest with some held out
+PAIRS = 100  # in a rehearsal: the smallest number of which some are held out
 _TINY = "--preset toy --held-out 1 --steps 3 --warm-up 1 --layers 1 --d-model 8 --heads 2 --d-ff 8 --batch-tokens 32"
 TINY_MODEL = {"layers": 1, "d_model": 16, "heads": 2}
 
@@ -109,7 +109,7 @@ def plays(place: Place) -> tuple[str, str]:
 
 
 def translations(place: Place, name: str) -> tuple[Pairs, str]:
-    """The pairs for a preset and their name; the shipped corpus if Multi30k is missing."""
+    """The pairs for a preset, or the shipped corpus if Multi30k is missing; and the name of the data."""
     folder = DATA / "multi30k"
     if name == "multi30k" and folder.is_dir() and not place.rehearsal:
         return data.read(preset(name).changed({"data": (str(folder),)}).data)["train"], "Multi30k"

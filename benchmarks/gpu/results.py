@@ -14,7 +14,7 @@ from .runner import Result, Row
 from .stages import BY_NAME
 
 LONGEST = 160  # characters for a reason in the table
-ENDS = ("failed", "needs", "missing")  # how an item without values ended
+ENDS = ("failed", "needs", "missing")  # the ways in which an item can end without values
 MOST = 12  # reasons in a table; the file has all of them
 
 
@@ -29,7 +29,7 @@ def write(folder: Path, about: dict[str, Any], results: list[Result]) -> None:
 
 
 def markdown(about: dict[str, Any], results: list[Result]) -> str:
-    """All tables, after the machine, the date and how each stage ended."""
+    """The date and the machine, all tables, and a table of how each stage ended."""
     values = (row.get("values", {}) for r in results for row in r.rows)
     card: Row = next((v for v in values if "card" in v), {})
     unknown = "a rehearsal, without a GPU" if about["rehearsal"] else "the card is not known"
@@ -97,7 +97,7 @@ def reasons(results: list[Result]) -> list[str]:
 
 
 def written(value: Any) -> Cell:
-    """Format a cell: numbers with three digits, strings unchanged."""
+    """Format a cell: numbers with three significant digits, strings unchanged."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, int) and not isinstance(value, bool):

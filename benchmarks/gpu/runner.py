@@ -61,7 +61,7 @@ def run(stage: Stage, shared: Run, seconds: float) -> Result:
         tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL:]
         started, _ = read(rows)
         _give_up(rows, code, stage.patience, tail)
-        proceed = code not in (0, "limit") and len(started) > before  # else another process could not start either
+        proceed = code not in (0, "limit") and len(started) > before  # otherwise another process could not start either
     results = read(rows)[1]
     is_ok = code == 0 and not any("failed" in row for row in results)
     status = "ok" if is_ok else "out of time" if code == "limit" else "failed"
@@ -117,7 +117,7 @@ def read(file: Path) -> tuple[list[str], list[Row]]:
 
 
 def _give_up(file: Path, code: int | str, patience: float, tail: list[str]) -> None:
-    """Record that an item failed, if any has started but not ended."""
+    """Record that an item failed if it has started but not ended."""
     names, results = read(file)
     if not names or names[-1] in [row["item"] for row in results]:
         return

@@ -20,7 +20,7 @@ from .programs import plays
 BARS = (2.0, 1.8, 1.6, 1.5)  # nats per character, in the order in which they are reached
 WARM_UP, RATE = 100, 1e-3
 HELD_OUT = 0.1
-RESERVE = 5.0  # seconds that the stage reserves
+RESERVE = 5.0  # seconds left unused at the end of the stage
 
 
 def items(place: Place) -> dict[str, Callable[[], Any]]:
@@ -29,7 +29,7 @@ def items(place: Place) -> dict[str, Callable[[], Any]]:
 
 
 class Text:
-    """Text as characters, in windows."""
+    """A text encoded as characters, from which batches of windows are drawn."""
 
     def __init__(self, place: Place, batch: int, length: int) -> None:
         text, self.name = plays(place)

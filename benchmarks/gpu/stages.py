@@ -1,4 +1,4 @@
-"""The stages, most important first. Nothing here imports the measured libraries."""
+"""The stages, most important first. This module does not import the measured libraries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TESTS = "Tests on the GPU"
 
 @dataclass(frozen=True)
 class Stage:
-    """One question, answered by a separate process."""
+    """A group of measurements or checks that runs in a separate process."""
 
     name: str  # on the command line
     title: str  # title of its table; stages with the same title share the table

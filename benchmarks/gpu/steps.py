@@ -1,5 +1,5 @@
-"""Times and kernel launches of training steps, for the workloads and a model of nanoGPT's size, in minigrad and
-PyTorch."""
+"""Measures the times and kernel launches of training steps in minigrad and PyTorch, for the workloads and for a model
+of nanoGPT's size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GPT = replace(WORK["gpt-384"], title="decoder-only 12 × 768, T 1024, V 50,304",
 # GPT-2's vocabulary, rounded up as in nanoGPT
 GPT = replace(GPT, hidden=3072, vocabulary=50_304, batch=4, length=1024, dropout=0.0)
 WARM_UP = 3  # steps before launches are counted
-LARGEST = 8  # slowest kernels to name
+LARGEST = 8  # number of slowest kernels to list
 
 
 class Step:

@@ -3,7 +3,7 @@
     python tasks.py site              build it, in site/
     python tasks.py site --serve      build it, and show it
 
-``build`` calls the others in order: ``node`` (npm packages), ``packs`` (the Python files for the browser), ``pages``
-(the documents, in MkDocs's form). ``server`` shows the result locally. src/ has the page's own scripts, python/ the
-programs that run below them in the browser.
+``build`` calls ``node`` (npm packages), ``pages`` (the documents, with MkDocs), ``packs`` (the Python files for the
+browser), ``scripts`` and ``translator``. ``server`` shows the result locally. src/ has the pages' own scripts, and
+python/ has the programs that these scripts run in the browser.
 """

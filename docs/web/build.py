@@ -23,8 +23,8 @@ POLICY = (
 
 
 def build(site: Path = SITE) -> None:
-    """Build the parts of the site that have changed, then replace the old one. Raises SystemExit if a required program
-    is missing, a part fails, or the folder contains something else."""
+    """Build the parts of the site that have changed, then replace the old site. Raises SystemExit if a required program
+    is missing, a part fails, or the folder contains something other than a site."""
     site = site.resolve()
     is_replaceable = site.is_dir() and (not any(site.iterdir()) or (site / "python" / "manifest.json").exists())
     if site.exists() and not is_replaceable:

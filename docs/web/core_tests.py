@@ -1,4 +1,4 @@
-"""Runs the core of the test suite in the browser's Python: Pyodide in Node, without a browser.
+"""Runs the core of the test suite in Pyodide, the Python of the site, with Node instead of a browser.
 
     python -m docs.web.core_tests tests/ops tests/functions tests/autograd tests/nn tests/optim tests/serialization
 
@@ -22,7 +22,7 @@ PYTEST = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 
 
 def pytest_files() -> Iterator[tuple[str, bytes]]:
-    """pytest and its dependencies, with their paths in site-packages; only the metadata that pytest reads itself."""
+    """The files of pytest and its dependencies, with their paths in site-packages, and the metadata that it reads."""
     for name in PYTEST:
         package = distribution(name)
         for file in sorted(package.files or [], key=str):

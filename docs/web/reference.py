@@ -1,7 +1,7 @@
 """The reference: the signature, docstring, gradient rules and location of every public name.
 
-The names come from the running library, since many are created there: a page for each module, an anchor for each name
-(#minigrad.relu). Names that two modules share are on the first one's page.
+The names come from the running library, since many are created on import. Each module has a page, and each name has an
+anchor (#minigrad.relu). Names that two modules share are on the first module's page.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _methods() -> Iterator[Entry]:
 
 @cache
 def _families() -> dict[str, str]:
-    """The module that defines a function or a method."""
+    """The module that defines each function and method, by name."""
     define: Any = import_module("minigrad.functions.define")
     modules: list[Any] = [import_module(name) for name in ("minigrad.compat.functions", "minigrad.functions.names")]
     families = [family for module in modules for family in module._families]
@@ -160,7 +160,7 @@ def navigation() -> list[Any]:
 
 
 def overview() -> str:
-    """The first page: the purpose of each module. Its links are relative to the folder docs of the repository."""
+    """The first page, with the purpose of each module. Its links are relative to the repository's docs folder."""
     parts = [OVERVIEW]
     for section, pages in MODULES.items():
         parts.append(f'## {section}\n\n<div class="modules" markdown="1">\n\n| module | contents |\n|---|---|')
@@ -178,7 +178,7 @@ def _summary(module: str) -> str:
 
 
 def write(page: str) -> str:
-    """The page of a module, whose links are relative to the folder docs of the repository."""
+    """The page of a module, with links relative to the repository's docs folder."""
     doc = inspect.getdoc(import_module("minigrad").Tensor if page == TENSOR else import_module(page)) or ""
     parts = [f"---\ntitle: {page}\n---\n\n# `{page}`", docstrings.markdown(doc)]
     ordered = sorted(entries(page), key=lambda entry: (entry.group != page, entry.group, entry.name.lower()))
@@ -198,7 +198,7 @@ def _entry(entry: Entry) -> Iterator[str]:
         yield f"The same as {_reference(home)}."
         return
     yield _signature(entry.anchor, entry.value, bound=entry.page == TENSOR)
-    has_doc = callable(entry.value) or isinstance(entry.value, property)  # a number has only its class's docstring
+    has_doc = callable(entry.value) or isinstance(entry.value, property)  # a number only has the docstring of its class
     doc = (has_doc and inspect.getdoc(entry.value)) or ""
     free = _free(entry)
     yield docstrings.markdown(doc.split("\n\n")[0] if free else doc)
@@ -216,13 +216,13 @@ def _entry(entry: Entry) -> Iterator[str]:
 
 @cache
 def examples() -> dict[str, str]:
-    """The examples of docs/examples.txt, for names whose docstring has none."""
+    """The examples in docs/examples.txt, for names whose docstrings have none."""
     blocks = (ROOT / "docs" / "examples.txt").read_text(encoding="utf-8").rstrip().split("\n\n")
     return dict(block.split("\n", 1) for block in blocks)
 
 
 def _free(entry: Entry) -> Entry | None:
-    """The function behind a method's entry."""
+    """The entry of the function that corresponds to a method."""
     if entry.page != TENSOR:
         return None
     functions = {other.name: other for other in entries("minigrad")}
@@ -234,7 +234,7 @@ def _reference(entry: Entry) -> str:
 
 
 def _rules(name: str) -> Iterator[str]:
-    """The gradient rules, cases and kernels of the op with a function's name, if it exists."""
+    """The gradient rules, cases and kernels of the op with this name, if it exists."""
     index, ops = _ops()
     if name not in ops:
         return
@@ -254,7 +254,7 @@ def _source(entry: Entry) -> str:
 
 
 def _members(entry: Entry) -> Iterator[str]:
-    """The methods and properties that a class defines; for those without a docstring, only the name."""
+    """The methods and properties that a class defines. Members without a docstring are only listed by name."""
     bare = []
     for name, member in vars(entry.value).items():
         value = getattr(member, "__func__", member)
@@ -279,7 +279,7 @@ def _spellings(page: str) -> Iterator[str]:
 
 
 def _signature(name: str, value: Any, bound: bool = False) -> str:
-    """A name's highlighted signature, or a constant's value. A bound method's name follows its object."""
+    """A name's highlighted signature, or a constant's value. With ``bound``, it omits ``self``."""
     text = _call(name, getattr(value, "fget", value), bound) if callable(value) or isinstance(value, property) else ""
     if isinstance(value, property):
         text = f"{name}{text[text.rfind(' -> ') :].replace(' -> ', ': ')}" if " -> " in text else name

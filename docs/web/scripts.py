@@ -1,4 +1,4 @@
-"""The page's own scripts, bundled by esbuild, with only the used parts of CodeMirror."""
+"""Bundles the pages' own scripts, and the parts of CodeMirror that they use, with esbuild."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCES = Path(__file__).parent / "src"
 EXAMPLES = Path(__file__).parent / "examples"
 ENTRIES = ("cells.js", "first.js", "playground.js", "translator.js")
 OPTIONS = ("--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=warning")
-INSIDE = ("frame", "worker")  # for the frame in which programs run, whose origin cannot fetch anything
+INSIDE = ("frame", "worker")  # for the frame in which programs run, which cannot fetch anything
 
 
 def examples() -> list[dict[str, str]]:

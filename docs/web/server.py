@@ -1,7 +1,7 @@
 """Serves the built site on this machine, with the headers that a web host should also send.
 
-``Cross-Origin-Opener-Policy`` and ``Cross-Origin-Embedder-Policy`` make it possible to stop a program and keep its
-names: without these headers, its interpreter is restarted.
+With ``Cross-Origin-Opener-Policy`` and ``Cross-Origin-Embedder-Policy``, a program that is stopped keeps its variables.
+Without these headers, stopping it restarts the interpreter.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 def write_headers(site: Path) -> None:
-    """Write _headers, which Netlify, Cloudflare Pages and other hosts of plain files send with every page."""
+    """Write _headers, whose headers Netlify, Cloudflare Pages and other static hosts send with every page."""
     lines = ["/*", *(f"  {name}: {value}" for name, value in HEADERS.items())]
     (site / "_headers").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
 
@@ -50,7 +50,7 @@ def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
 
 @contextmanager
 def shown(folder: Path) -> Iterator[str]:
-    """The folder's address while a server runs."""
+    """Serve the folder during the block, and yield its address."""
     with server(folder) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
         try:

@@ -1,4 +1,4 @@
-"""Source pages: a file of the repository, highlighted, each line with an anchor (#L12), or a folder's list of files.
+"""Source pages: a highlighted file with an anchor for each line (#L12), or the list of the files in a folder.
 
 A page's Markdown has only a placeholder, which ``filled`` replaces after Markdown has processed the page.
 """
@@ -24,7 +24,7 @@ def placeholder(path: str, prefix: str = "") -> str:
 
 
 def page(path: str) -> str:
-    """The Markdown of a file's or folder's page, whose links are relative to the top of the repository."""
+    """The Markdown of a file's or folder's page, with links relative to the root of the repository."""
     front = FRONT.format(title=path)
     if (ROOT / path).is_dir():
         return front + "\n".join(f"- [{file.name}]({file.relative_to(ROOT).as_posix()})" for file in listed(path))
@@ -49,7 +49,7 @@ def filled(content: str, anchors: set[str]) -> str:
 
 
 def highlighted(text: str, name: str, prefix: str = "") -> str:
-    """The text of a file as HTML with a span per line, whose id is its number."""
+    """The text of a file as HTML, with a span for each line. The id of the span contains the line number."""
     lines = coloured(text[:MOST], lexer(name)).split("\n")
     spans = (f'<span class="line" id="{prefix}L{n}">{line}</span>' for n, line in enumerate(lines, 1))
     return f'<div class="highlight listing"><pre tabindex="0"><code>{chr(10).join(spans)}\n</code></pre></div>'

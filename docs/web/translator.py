@@ -26,8 +26,8 @@ MORE = '  <link rel="stylesheet" href="more.css">\n</head>'
 
 
 def trained() -> Path:
-    """The toy translator's file, trained first, in a minute or two, if it is missing. Raises SystemExit if
-    training fails."""
+    """The toy translator's file. If it is missing, the translator is first trained in a minute or two. Raises
+    SystemExit if training fails."""
     if not (RUN / MODEL).exists():
         print("training the toy translator for the page ...", flush=True)
         if subprocess.run([sys.executable, "-m", "minigrad", "train", "--run", str(RUN)], check=False).returncode:
@@ -36,7 +36,7 @@ def trained() -> Path:
 
 
 def halved(model: Path, to: Path) -> None:
-    """Write a model's file with its weights in half precision: half the size, about 3 correct digits."""
+    """Copy a model's file with its weights in half precision: half the size, with about 3 correct digits."""
     checkpoint = minigrad.load(model)
     weights = {name: weight.half() for name, weight in checkpoint["model"].items()}
     write_checkpoint(to, {**checkpoint, "model": weights})

@@ -37,9 +37,9 @@ class Span(NamedTuple):
 
 
 def read_chorales(path: str | os.PathLike[str]) -> dict[str, list[Grid]]:
-    """Read Coconet's JSON: split ("train", "valid", "test") -> pieces, (T, 4) int64: pitches, or -1 for silence. Raises
-    FileNotFoundError if the file does not exist, ValueError if it has the wrong format or is larger than 16 MiB,
-    OSError if it cannot be read."""
+    """Read Coconet's JSON: for each split ("train", "valid", "test"), the pieces as int64 arrays (T, 4) of pitches,
+    with -1 for silence. Raises FileNotFoundError if the file does not exist, ValueError if it has the wrong format or
+    is larger than 16 MiB, and OSError if it cannot be read."""
     file = Path(path)
     data = gzip.decompress(COMPOSED.read_bytes()) if file == COMPOSED else content(file, _MOST_BYTES)
     try:
@@ -68,8 +68,8 @@ def _grid(piece: object, where: str = "a grid") -> Grid:
 
 
 def spans(grid: Grid) -> list[Span]:
-    """The notes of a grid (T, 4), each a run of equal pitches in a voice, without silence. Sorted by voice, then first
-    row. Raises ValueError if the array is not a grid."""
+    """The notes of a grid (T, 4), sorted by voice, then first row. A note is a run of equal pitches in a voice. Raises
+    ValueError if the array is not a grid."""
     result = []
     for voice, pitches in enumerate(_grid(grid).T):
         borders = [0, *(np.flatnonzero(np.diff(pitches)) + 1).tolist(), len(pitches)]
@@ -78,14 +78,14 @@ def spans(grid: Grid) -> list[Span]:
 
 
 def grid_of(music: Song | Sequence[Note], *, tempo: float = 100.0, melody: bool = False) -> Grid:
-    """The grid (T, 4) for a song or notes. Onsets and ends are rounded to sixteenths, using the song's tempos, or
-    ``tempo`` quarter notes per minute for plain notes.
+    """The grid (T, 4) for a song or notes. Onsets and ends are rounded to sixteenths. The tempos are the song's, or
+    ``tempo`` quarter notes per minute for notes without a song.
 
-    Tracks 0 to 3 are the voices; up to four tracks with other numbers become voices in order. A single track is a
+    Tracks 0 to 3 are the voices; up to four tracks with other numbers become the voices in order. A single track is a
     melody, in voice 0. With ``melody``, the highest notes of all tracks form the melody. If several notes in a voice
-    sound simultaneously, the highest note is used. A note has at least one row.
+    sound simultaneously, the highest note is used. A note occupies at least one row.
 
-    Raises ValueError without notes, or for more than four tracks or 100,000 sixteenths.
+    Raises ValueError if there are no notes, more than four tracks, or more than 100,000 sixteenths.
     """
     notes = checked(music.notes if isinstance(music, Song) else music)
     if not notes:

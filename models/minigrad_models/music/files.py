@@ -27,7 +27,7 @@ from .midi import TEMPOS, Song, check_tempo, write_midi
 from .music_run import closed, compose
 
 ENDINGS = {"--output": (".mid", ".midi"), "--page": (".html",)}
-MOST = 1 << 28  # the most numbers in a page's attention, in half precision: half a gigabyte
+MOST = 1 << 28  # maximum elements of the attention in a page: half a gigabyte in half precision
 
 
 def tempo_of(song: Song) -> float:
@@ -43,7 +43,7 @@ def check_endings(output: Path, page: Path | None) -> None:
 
 
 def save(trained: run.Trained, ids: Ids, music: Written, tempo: float, output: Path, page: Path | None) -> None:
-    """Write the MIDI file of a sequence (T,), and its page if there is a path, and report both on stderr."""
+    """Write a sequence (T,) to a MIDI file and, if ``page`` is a path, to a page. Report both on stderr."""
     if not music.notes:
         advice = "Another --seed, more --seconds, or longer training may help"
         raise ValueError(f"the model generated silence, so {output} was not written. {advice}")
@@ -56,8 +56,8 @@ def save(trained: run.Trained, ids: Ids, music: Written, tempo: float, output: P
 
 
 def page_of(trained: run.Trained, ids: Ids, music: Written, tempo: float, title: str) -> Any:
-    """A piano roll with the model's attention, unless there are too many notes (reported on stderr), and with bars if
-    the music has voices, as the tempo of a performance does not determine its bars."""
+    """A piano roll. It shows the model's attention unless there are too many notes, which is reported on stderr. It
+    shows bars only if the music has voices, as the tempo of a performance does not determine its bars."""
     attention = attention_of_notes(trained.model, ids, music, trained.settings.grid)
     if attention is None:
         print(f"note: the page has no attention arcs, as {len(music.notes):,} notes are too many", file=sys.stderr)
@@ -66,10 +66,10 @@ def page_of(trained: run.Trained, ids: Ids, music: Written, tempo: float, title:
 
 
 def attention_of_notes(model: Any, ids: Ids, music: Written, grid: int = 1) -> Ids | None:
-    """Each note's attention to every other note (L, H, N, N), float16; None if there are too many notes for a page.
-    A model predicts a note at the position before the note's first token. The weights of that position are summed over
+    """Each note's attention to every other note (L, H, N, N), float16; None if there are too many notes for a page. A
+    model predicts a note at the position before the note's first token. The weights of that position are summed over
     the tokens of each note (``Written.owner``); weights of other tokens are dropped. If a piece (T,) exceeds the
-    model's context, the window moves by half its length, from one multiple of ``grid`` to another."""
+    model's context, the window advances by half its length, and begins at multiples of ``grid``."""
     count, config = len(music.notes), model.config
     if config.layers * config.heads * count**2 > MOST:
         return None
@@ -138,7 +138,7 @@ def generate(options: argparse.Namespace) -> int:
 
 
 def roll(options: argparse.Namespace) -> int:
-    """Draw a file, with the attention of a model if one is given. Returns the exit status."""
+    """Draw a MIDI file, with the attention of the model in ``--run`` if there is one. Returns the exit status."""
     output = options.output or Path(options.file.stem + ".html")
     if options.run is None:
         print(piano_roll(options.file).save(output))

@@ -4,7 +4,7 @@ The model generates a chorale from left to right, so it cannot look ahead in the
 compensates for this by generating K chorales in parallel. Their soprano tokens are fixed to the melody, and alto, tenor
 and bass are sampled from the model. Each chorale has a weight: the product of the model's probabilities of the melody
 notes. When the effective sample size of the weights, (Σw)² / Σw², falls below K / 2, chorales are resampled in
-proportion to their weights: a chorale that led to the melody well is continued several times, and others not at all
+proportion to their weights: chorales that fit the melody well are continued several times, and others are dropped
 (Doucet and Johansen 2009, "A Tutorial on Particle Filtering and Smoothing: Fifteen years later", sections 3.4 and 3.5;
 Lew et al. 2023, arXiv 2306.03081, for language models). The result is one of the K, sampled in proportion to their
 weights; as K grows, its distribution approaches p(alto, tenor, bass | the whole melody).
@@ -75,7 +75,7 @@ def effective(log_weights: Ids) -> float:
 
 
 def resampled(log_weights: Ids, count: int) -> Ids:
-    """``count`` rows in proportion to weights, by systematic resampling: one random number, then equal steps."""
+    """Sample ``count`` rows in proportion to weights, by systematic resampling: equal steps after a random start."""
     weights = np.exp(log_weights - log_weights.max())
     edges = np.cumsum(weights / weights.sum())
     places = (float(mg.rand(1).item()) + np.arange(count)) / count
@@ -144,8 +144,8 @@ def harmonise(options: argparse.Namespace) -> int:
 
 
 def written_with(melody: Melody, grid: Ids, shift: int, count: int) -> Written:
-    """The melody, and the alto, tenor and bass of a grid, moved down by ``shift`` semitones into the melody's key, with
-    the times of its file; and the note for each cell in a chorale of ``count`` tokens."""
+    """Combine the melody with the alto, tenor and bass of a grid, transposed down by ``shift`` semitones to the
+    melody's key and timed by the tempos of its file. ``count`` is the number of tokens in the chorale."""
     velocity = round(sum(note.velocity for note in melody.notes) / len(melody.notes))
     notes = [*melody.notes]
     for voice, first, end, pitch in spans(grid):

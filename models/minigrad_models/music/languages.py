@@ -8,11 +8,11 @@ follow Oore et al. 2018, "This Time with Feeling" (arXiv 1808.03715, section 3.1
 | 0 to 127 | NOTE_ON<pitch> | a note begins, with the last velocity that was set |
 | 128 to 255 | NOTE_OFF<pitch> | the earliest sounding note of this pitch ends |
 | 256 to 355 | TIME_SHIFT<milliseconds> | 10 to 1000 ms pass, in steps of 10 |
-| 356 to 387 | SET_VELOCITY<velocity> | the velocities from 4k to 4k + 3, which are played as 4k (the first as 1) |
+| 356 to 387 | SET_VELOCITY<velocity> | the velocities from 4k to 4k + 3, which are played as 4k (or as 1 if k is 0) |
 
 ``decode(encode(notes))`` preserves each note's pitch, its velocity as played, and its onset and end to the nearest 10
-ms; a note shorter than a step becomes one step long. The language cannot express tracks, or a note that begins after
-another note of the same pitch and ends before it, which takes two instruments: the two notes swap their ends, which
+ms; a note shorter than a step becomes one step long. The language cannot express tracks. It also cannot express a note
+that lies within a longer note of the same pitch, which requires two instruments: the two notes swap their ends, which
 sounds the same.
 """
 
@@ -30,7 +30,7 @@ from .chorales import ROWS, VOICES, grid_of, spans
 from .midi import PITCHES, Note, Song, checked, ordered, stretched
 
 NOTE_ON, NOTE_OFF, TIME_SHIFT, SET_VELOCITY, EVENTS = 0, 128, 256, 356, 388
-"""The first id of each kind, and their number."""
+"""The first id of each kind of event, and the number of ids."""
 STEPS = 100  # per second
 LONGEST_SHIFT = SET_VELOCITY - TIME_SHIFT  # steps
 BIN = 4  # velocities
@@ -51,8 +51,8 @@ class Written(NamedTuple):
 
 
 class Rules:
-    """The rules that restrict the next token of a decoder's rows (N), from the first token on. The base class has the
-    rules for chorales: any pitch or silence, but no second ``begin``. Only the number of tokens ends a chorale."""
+    """Rules that restrict the next token of each row of a decoder (N rows). The base class implements the rules for
+    chorales: any pitch or silence, but no second ``begin``. A chorale ends only at its maximum number of tokens."""
 
     mask = np.arange(129)[None] != CHORALE_BEGIN
 
@@ -60,7 +60,7 @@ class Rules:
         """Add the next token of each row (N,)."""
 
     def allowed(self) -> Ids:
-        """True at the tokens that are allowed next, (N, V) or (1, V). Each row has at least one."""
+        """A mask, (N, V) or (1, V), that is True for the tokens allowed next: at least one in each row."""
         return self.mask
 
     def reorder(self, rows: Ids) -> None:
@@ -74,9 +74,9 @@ class Rules:
 def encode(notes: Iterable[Note]) -> Ids:
     """The events for notes in any order: (T,) int64.
 
-    At the same time, notes end before others begin, both in order of pitch. A velocity is set where its bin changes.
-    Longer times take several shifts, each of a second except the last. Raises ValueError if a field of a note is out of
-    range (see ``Note``).
+    Among simultaneous events, NOTE_OFFs precede NOTE_ONs, and both are in order of pitch. A velocity is set only when
+    its bin changes. Time spans of over a second take several shifts, all of a second except the last. Raises ValueError
+    if a field of a note is out of range (see ``Note``).
     """
     table = np.array([(n.start, n.end, n.pitch, n.velocity) for n in checked(notes)], np.float64).reshape(-1, 4)
     start = np.rint(table[:, 0] * STEPS).astype(np.int64)
@@ -91,7 +91,7 @@ def encode(notes: Iterable[Note]) -> Ids:
     changes[onsets] = np.diff(velocity[onsets], prepend=-1) != 0
     gap = np.diff(time, prepend=0)
     shifts = -(-gap // LONGEST_SHIFT)
-    # Each event follows its shifts and then its velocity: ``last`` is the position of event i.
+    # Shifts come first, then a velocity, then the event itself: last[i] is the position of event i.
     last = np.cumsum(shifts + changes + 1) - 1
     ids = np.full(last[-1] + 1 if len(last) else 0, TIME_SHIFT + LONGEST_SHIFT - 1, np.int64)
     ids[last] = np.where(begins, NOTE_ON, NOTE_OFF) + pitch
@@ -104,16 +104,16 @@ def encode(notes: Iterable[Note]) -> Ids:
 def decode(ids: Iterable[int] | Ids) -> list[Note]:
     """The notes that events describe, by onset, then pitch, all in track 0.
 
-    Events may be in any order, as models generate them. A NOTE_OFF without a note is ignored, a NOTE_ON while its pitch
-    sounds begins another note, and notes last at least a step. A note without a NOTE_OFF ends with the piece, or
-    ``LONGEST_OPEN`` after its onset. The initial velocity is 64. Raises ValueError if an id is not an event.
+    Events may be in any order, as a model may generate any sequence. A NOTE_OFF without a note is ignored, a NOTE_ON
+    for a sounding pitch begins another note, and notes last at least a step. A note without a NOTE_OFF ends with the
+    piece, or ``LONGEST_OPEN`` after its onset. The initial velocity is 64. Raises ValueError if an id is not an event.
     """
     return ordered(decode_in_order(_events(ids))[0])
 
 
 def decode_in_order(ids: Ids) -> tuple[list[Note], Ids]:
-    """The notes of ``decode``, in the order of their NOTE_ONs, and the index of the note that each event begins or
-    ends, or -1 (T,)."""
+    """The notes of ``decode``, in the order of their NOTE_ONs; and, for each event (T,), the index of the note that it
+    begins or ends, or -1."""
     now, velocity = 0, BIN * _FIRST_BIN
     onsets: list[tuple[int, int, int]] = []  # pitch, velocity and onset of each note
     ends: dict[int, int] = {}  # by the note's number
@@ -139,7 +139,7 @@ def decode_in_order(ids: Ids) -> tuple[list[Note], Ids]:
 
 
 def name(event: int) -> str:
-    """An event's name: 60 is "NOTE_ON<60>", 305 "TIME_SHIFT<500>". Raises ValueError if the id is not an event."""
+    """An event's name: "NOTE_ON<60>" for 60, "TIME_SHIFT<500>" for 305. Raises ValueError if it is not an event."""
     _events([event])
     if event >= SET_VELOCITY:
         return f"SET_VELOCITY<{max(1, BIN * (event - SET_VELOCITY))}>"
@@ -160,17 +160,17 @@ def _events(ids: Iterable[int] | Ids) -> Ids:
 
 
 class Chorales:
-    """Four voices in sixteenth notes (Huang et al. 2018, section 4.1): soprano, alto, tenor and bass at the first step,
-    then at the next. A token is a pitch, 0 for silence; a piece is an array (steps, 4) with -1 for silence.
+    """Four voices in sixteenth notes (Huang et al. 2018, section 4.1): soprano, alto, tenor and bass of one step, then
+    of the next step. A token is a pitch, or 0 for silence. A piece is an array (steps, 4), with -1 for silence.
 
     Attributes, as in ``Performances``:
-        kind: the setting. plural: for messages. vocabulary: V. begin: the token before a piece. unit: tokens per step.
+        kind: the setting. plural: in messages. vocabulary: V. begin: the token before a piece. unit: tokens per step.
     """
 
     kind, plural, vocabulary, begin, unit = "chorales", "chorales", 129, CHORALE_BEGIN, len(VOICES)
 
     def encode(self, piece: Any, factor: float = 1.0) -> Ids:
-        """A piece as tokens, including ``begin``: int64 (T,). A performance becomes ``factor`` times as long."""
+        """A piece as tokens, including ``begin``: int64 (T,). Performances are stretched by ``factor``."""
         cells = np.asarray(piece, np.int64).ravel()
         return np.concatenate([[self.begin], np.maximum(cells, SILENCE)])
 
@@ -179,7 +179,7 @@ class Chorales:
         return np.asarray(grid_of(song), np.int64)
 
     def moved(self, ids: Ids, semitones: Any) -> Ids:
-        """Tokens with their pitches raised by a number, or by one for each (T,)."""
+        """Tokens (T,) transposed by ``semitones``, which is a number or an array with one for each token."""
         return np.where((ids > SILENCE) & (ids < PITCHES), ids + semitones, ids)
 
     def pitches(self, ids: Ids) -> Ids:
@@ -211,15 +211,15 @@ class Chorales:
         return ", ".join(f"{chord} ×{n}" if n > 1 else chord for chord, n in lengths)
 
     def seconds(self, ids: Ids, tempo: float) -> Ids:
-        """The duration of each token (T,)."""
+        """The duration of each token in seconds (T,)."""
         return np.where(ids == self.begin, 0.0, 60 / tempo / ROWS / self.unit)
 
     def most_tokens(self, seconds: float, tempo: float) -> int:
-        """The most tokens that fit into ``seconds``, in whole steps, at least one."""
+        """The maximum number of tokens in ``seconds``, which are rounded to whole steps, but at least one step."""
         return self.unit * max(1, round(seconds * tempo / 60 * ROWS))
 
     def rules(self, rows: int, seconds: float) -> Rules:
-        """The rules for generating sequences of ``seconds``, from ``begin`` on."""
+        """The rules for generating sequences that begin with ``begin`` and last ``seconds``."""
         return Rules()
 
 
@@ -253,7 +253,7 @@ class Performances:
         return shifts(ids) / STEPS
 
     def most_tokens(self, seconds: float, tempo: float) -> int:
-        """Every key can be released and struck at each instant, each after a velocity."""
+        """An upper bound: each key is released and struck once per step, each time after a velocity."""
         return (round(STEPS * seconds) + 1) * (4 * PITCHES + 2)
 
     def rules(self, rows: int, seconds: float) -> Rules:
@@ -266,16 +266,16 @@ def shifts(ids: Ids) -> Ids:
 
 
 class Playing(Rules):
-    """Rules that a pianist can follow for ``steps`` steps: release keys that are down, strike keys that are up. Then
-    only ``Performances.begin`` is allowed. In any instant, each key is released and struck at most once, and the
-    velocity does not change twice in a row, so that time passes with any model."""
+    """Rules that keep the first ``steps`` steps playable: only keys that are down can be released, and only keys that
+    are up can be struck. After these steps, only ``Performances.begin`` is allowed. Within a step, each key is released
+    and struck at most once, and the velocity does not change twice in a row, so that time advances with any model."""
 
     def __init__(self, rows: int, steps: int) -> None:
         self.limit = steps
         self.time = np.zeros(rows, np.int64)
         self.down = np.zeros((rows, PITCHES), bool)
-        self.struck = np.zeros((rows, PITCHES), bool)  # at this instant
-        self.loudness = np.zeros(rows, bool)  # the last event is a velocity
+        self.struck = np.zeros((rows, PITCHES), bool)  # within this step
+        self.loudness = np.zeros(rows, bool)  # whether the last event is a velocity
 
     def add(self, tokens: Ids) -> None:
         rows, took = np.arange(len(tokens)), shifts(tokens)

@@ -1,8 +1,8 @@
 """Notes, and functions to read and write MIDI files.
 
-The library is mido. It is pure Python, so a damaged file cannot crash the process, and it returns every message with
-its channel. An hour of piano takes a second to read. symusic, which drops notes that are never released, is the second
-reader in the tests. Times in seconds are exact: they are computed from ticks and tempos as integers, and rounded once.
+mido parses the files. It is pure Python, so a damaged file cannot crash the process, and it returns every message with
+its channel. Reading an hour of piano music takes a second. The tests also use symusic, which drops notes that are never
+released. Times in seconds are exact: they are computed from integer ticks and tempos, and rounded once.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 PITCHES = 128
 MOST_SECONDS = 24 * 3600.0
-"""The latest end of a note, so that a stray number does not cause a gigabyte of silence."""
-MOST_BYTES = 2 << 20  # of a file: a quarter of a million notes, which take two hundred times the memory as messages
+"""The latest end of a note. Without this limit, a single wrong time could cause a gigabyte of silence."""
+MOST_BYTES = 2 << 20  # of a file, enough for 250,000 notes; as messages they take 200 times as much memory
 DRUMS = 9  # the channel of percussion, commonly called channel 10
 CHANNELS = [channel for channel in range(16) if channel != DRUMS]
 TEMPO = 120.0  # quarter notes per minute in a file without a tempo
@@ -40,7 +40,7 @@ TEMPOS = (4.0, 1000.0)  # the slowest and fastest that can be written: a quarter
 _MINUTE = 60_000_000  # microseconds
 _MOST_TICKS = 1 << 48
 _LONGEST_GAP = (1 << 28) - 1  # ticks between two messages: four bytes of seven bits each
-_MOST_HIGH_BYTES = 1024  # in a row, which mido would read as one number, in quadratic time
+_MOST_HIGH_BYTES = 1024  # in a row; mido reads them as one number, in quadratic time
 _MOST_TRACKS = 32_000
 _PEDAL, _PEDAL_DOWN = 64, 64  # the controller, and the smallest value that counts as down
 
@@ -56,12 +56,12 @@ class Note(NamedTuple):
 
 
 def ordered(notes: Iterable[Note]) -> list[Note]:
-    """The notes by onset, then pitch, then track."""
+    """The notes, sorted by onset, then pitch, then track."""
     return sorted(notes, key=lambda note: (note.start, note.pitch, note.track))
 
 
 def stretched(notes: Iterable[Note], factor: float) -> list[Note]:
-    """The notes with all times multiplied by ``factor``: 1.05 is 5 % slower. Raises ValueError unless it is above 0."""
+    """The notes with all times multiplied by ``factor``: 1.05 is 5% slower. Raises ValueError unless factor > 0."""
     if not (factor > 0 and math.isfinite(factor)):
         raise ValueError(f"the stretch factor must be positive, not {factor}")
     return [note._replace(start=note.start * factor, end=note.end * factor) for note in notes]
@@ -77,7 +77,7 @@ def checked(notes: Iterable[Note]) -> list[Note]:
         elif not (_whole(velocity) and 1 <= velocity <= 127):
             fault = f"velocities must be integers from 1 to 127, not {velocity}"
         elif not 0 <= start <= end <= MOST_SECONDS:  # also false if one of them is NaN
-            times = "a note must begin at 0 s or later, and end after that, within 24 hours"
+            times = "a note must not begin before 0 s, end before it begins, or end after 24 hours"
             fault = f"it lasts from {start} to {end}, but {times}"
         elif not (_whole(track) and track >= 0):
             fault = f"tracks must be integers of at least 0, not {track}"
@@ -113,7 +113,7 @@ class Song:
 
     @cached_property
     def _tempo_map(self) -> tuple[Floats, Floats]:
-        """Times between which the tempo is constant, the last after all notes, and their positions."""
+        """The times of the tempo changes, then a time after all notes; and their positions in quarter notes."""
         times, tempos = np.array([*self.tempos, (self.tempos[-1][0] + 2 * MOST_SECONDS, 0.0)]).T
         return times, np.concatenate([[0.0], np.cumsum(np.diff(times) * tempos[:-1] / 60)])
 
@@ -121,15 +121,15 @@ class Song:
 def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
     """Read a MIDI file of type 0 or 1.
 
-    A note's ``track`` is the track number in the file, not counting a first track without notes, which contains the
-    tempos. In a file of type 0, it is the number of the channel among the channels with notes.
+    A note's ``track`` is the index of its track in the file, not counting a first track that has tempos but no notes.
+    In a file of type 0, it is the index of its channel among the channels with notes.
 
     Each note-off ends the earliest note of its pitch, channel and track. A note that is never released ends with its
-    track. With ``sustain``, notes are held while the pedal of their channel is down, until it goes up or the same pitch
-    is struck again, as in Magenta and Oore et al. 2018. A silent file becomes a song without notes.
+    track. With ``sustain``, a note that is released while its channel's pedal is down sounds until the pedal goes up or
+    the pitch is struck again, as in Magenta and Oore et al. 2018. A silent file becomes a song without notes.
 
     Raises FileNotFoundError if the file does not exist; ValueError if it is not a MIDI file, is damaged, is larger than
-    2 MiB, has only drums or a note after 24 hours, or its times are not musical (type 2, or SMPTE frames); OSError if
+    2 MiB, has only drums or a note after 24 hours, or is of an unsupported kind (type 2, or SMPTE frames); OSError if
     it cannot be read; ImportError if mido is missing.
     """
     file = Path(path)
@@ -154,7 +154,7 @@ def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
 
 
 class _Key(NamedTuple):
-    """A key that went down and up, with times in ticks."""
+    """The press and release of a key, with times in ticks."""
 
     start: int
     end: int
@@ -224,7 +224,7 @@ class _Clock:
         self._unit = 1_000_000 * division
         self._ticks, self._lengths = list(lengths), list(lengths.values())
         spans = (length * (b - a) for length, (a, b) in zip(self._lengths, pairwise(self._ticks), strict=False))
-        self._sums = [0, *accumulate(spans)]  # of microseconds times ticks per quarter note, up to each change
+        self._sums = [0, *accumulate(spans)]  # up to each change, in microseconds times ticks per quarter note
         pairs = zip(self._sums, self._lengths, strict=True)
         self.tempos = tuple((total / self._unit, _MINUTE / length) for total, length in pairs)
 
@@ -234,8 +234,8 @@ class _Clock:
 
 
 def _held(keys: list[_Key], pedals: list[tuple[int, int, bool]]) -> list[_Key]:
-    """The keys with the ends of their sound. Within a tick, pedals come first, then keys that go down, then keys that
-    go up, as in Magenta. A note that is struck again in the tick of its onset is dropped."""
+    """The keys, each with ``end`` moved to the end of its sound. Within a tick, pedals come first, then keys that go
+    down, then keys that go up, as in Magenta. A note whose key is struck again in the same tick is dropped."""
     order: list[tuple[int, int, int]] = [(tick, 0, i) for i, (tick, _, _) in enumerate(pedals)]
     order += [(key.start, 1, i) for i, key in enumerate(keys)] + [(key.end, 2, i) for i, key in enumerate(keys)]
     order.sort()
@@ -272,12 +272,12 @@ def _held(keys: list[_Key], pedals: list[tuple[int, int, bool]]) -> list[_Key]:
 def write_midi(
     path: str | os.PathLike[str], notes: Iterable[Note], tempo: float = TEMPO, names: Mapping[int, str] | None = None
 ) -> Path:
-    """Write a MIDI file of type 1: a track with the tempo, then a track for each ``track`` up to the last in the notes.
+    """Write a MIDI file of type 1: a tempo track, then a track for each number up to the highest ``track`` of a note.
 
-    The ticks per quarter note are chosen so that a sixteenth note, and 10 ms if the tempo allows it, is a whole number
-    of ticks; otherwise the rounding error is below a millisecond. A note lasts at least one tick, and ends before
-    another note begins at the same time. Overlapping notes of a pitch are on different channels, so that every reader
-    knows which one ends: up to 15 can sound simultaneously. A track's first channel has its number.
+    The ticks per quarter note are chosen so that a sixteenth note is a whole number of ticks, and so is 10 ms if the
+    tempo allows it; otherwise the rounding error is below a millisecond. A note lasts at least one tick. In a tick,
+    note-offs precede note-ons. Overlapping notes of the same pitch are on different channels, so that every reader
+    knows which one ends; up to 15 can sound simultaneously. A track's first channel has the track's number.
 
     Args:
         notes: in any order; an empty sequence produces a silent file.
@@ -285,7 +285,7 @@ def write_midi(
         names: the names of tracks, by number.
 
     Raises ValueError if a pitch, velocity, time, track or tempo is out of range; FileNotFoundError if the folder does
-    not exist; OSError if writing fails, which leaves an older file unchanged; ImportError if mido is missing.
+    not exist; OSError if writing fails, in which case an existing file is unchanged; ImportError if mido is missing.
     """
     mido = library("mido", "MIDI files need mido")
     target, in_order = Path(path), ordered(checked(notes))
@@ -330,7 +330,7 @@ _Sound = tuple[int, bool, int, int, int]  # tick, whether a note begins, pitch, 
 
 
 def _placed(notes: list[Note], rate: float) -> defaultdict[int, list[_Sound]]:
-    """The beginnings and ends in each track; ``rate`` is in ticks per second."""
+    """The note-ons and note-offs of each track; ``rate`` is in ticks per second."""
     ends: dict[tuple[int, int], int] = {}  # by channel and pitch
     sounds: defaultdict[int, list[_Sound]] = defaultdict(list)
     for note in notes:

@@ -28,7 +28,7 @@ DEGREES = (0.0, -1.0, -0.5, 0.5, 1.0)  # of stretching; the first leaves a piece
 
 @dataclass(frozen=True)
 class Piece:
-    """A training piece: its tokens at each stretch (first unstretched), and its lowest and highest pitch."""
+    """A training piece: its tokens for each stretch factor, starting with 1, and its lowest and highest pitch."""
 
     versions: tuple[Ids, ...]
     low: int
@@ -56,15 +56,15 @@ class Corpus:
         return digest.hexdigest()
 
     def part(self, name: str) -> list[Ids]:
-        """The pieces in a part, as tokens. Raises ValueError if it has no pieces."""
+        """The pieces in a part, as tokens. Raises ValueError if the part has no pieces."""
         if not (pieces := [piece.versions[0] for piece in self.train] if name == "train" else getattr(self, name)):
             raise ValueError(f"{self.name} has no part {name!r}")
         return list(pieces)
 
 
 def read(settings: DataSettings) -> Corpus:
-    """Read the music given by the settings: chorales from a file with the parts train, valid and test, or from files
-    with four voices; or performances, whose ends are for validation."""
+    """Read the music that the settings specify. Chorales come from a file with the parts train, valid and test, or from
+    files with four voices. The end of each performance is used for validation."""
     language, paths = LANGUAGES[settings.kind], [Path(path) for path in settings.data]
     if settings.kind == "chorales" and settings.data in ((), ("composed",)):
         paths = [(not paths and find_data_set(*BACH)) or COMPOSED]
@@ -80,7 +80,7 @@ def read(settings: DataSettings) -> Corpus:
 
 
 def chorales(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
-    """Chorales from some files; see ``read``."""
+    """Read chorales from files; see ``read``."""
     language = Chorales()
     if len(paths) == 1 and paths[0].suffix.lower() in (".json", COMPOSED.suffix):
         grids = read_chorales(paths[0])
@@ -93,13 +93,13 @@ def chorales(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
     cells = np.concatenate([np.zeros((0, len(VOICES)), np.int64), *grids["train"]])
     ranges = []
     for voice in cells.T if (cells >= 0).any() else ():
-        sounding = voice[voice >= 0] if (voice >= 0).any() else cells[cells >= 0]  # a silent voice gets the full range
+        sounding = voice[voice >= 0] if (voice >= 0).any() else cells[cells >= 0]  # a silent voice gets the whole range
         ranges.append([int(sounding.min()), int(sounding.max())])
     return Corpus(about, [piece_of(language, (ids,)) for ids in train], valid or train, test, ranges, bool(valid))
 
 
 def performances(about: str, paths: list[Path], settings: DataSettings) -> Corpus:
-    """Performances from some files; see ``read``."""
+    """Read performances from files; see ``read``."""
     language = LANGUAGES["performance"]
     factors = [1 + settings.stretch * degree for degree in (DEGREES if settings.stretch else DEGREES[:1])]
     train, valid = [], []
@@ -112,8 +112,8 @@ def performances(about: str, paths: list[Path], settings: DataSettings) -> Corpu
 
 
 def split(notes: Sequence[Note], part: float) -> tuple[list[Note], list[Note]]:
-    """Split notes before the last ``part`` of their time. The second part begins at time 0. Notes that sound across the
-    split end there."""
+    """Split notes in time: the second list holds the last ``part`` (a fraction) of the duration, and its times begin at
+    0. Notes that sound across the split end there."""
     if not part:
         return list(notes), []
     cut = (1 - part) * max(note.end for note in notes)
@@ -157,7 +157,7 @@ def song_in(path: Path) -> Song:
 
 
 def piece_in(path: Path, language: Any) -> tuple[Any, Song]:
-    """The piece in a MIDI file, and its song. Raises like ``song_in``, and ValueError if it does not fit."""
+    """The piece in a MIDI file, and its song. Raises the errors of ``song_in`` and of ``language.piece_of``."""
     song = song_in(path)
     try:
         return language.piece_of(song), song
@@ -167,13 +167,13 @@ def piece_in(path: Path, language: Any) -> tuple[Any, Song]:
 
 @dataclass
 class Windows:
-    """The batches of a training run, each of B windows of T tokens. A batch depends only on the seed, the epoch and its
-    number, so a run can resume at any batch. An epoch contains every token of every piece, in a random version,
+    """The batches of a training run, each of B windows of T tokens. A batch depends only on the seed, the epoch and the
+    batch's index, so a run can resume at any batch. An epoch contains each piece completely, in a random version, and
     transposed by -``transpose`` to ``transpose`` - 1 semitones, as far as MIDI's range allows. Each epoch cuts a piece
     at different multiples of ``grid``, so a window always begins at the same voice and part of a bar. The first window
-    begins with the piece and may overlap with the second; the last is moved back until it is full, as far as the grid
-    allows, and then padded with targets that the loss ignores. The last, incomplete batch of an epoch is dropped,
-    unless it is the only batch. Raises ValueError if no piece has a note."""
+    begins with the piece and may overlap with the second. The last window is moved back until it is full, as far as the
+    grid allows. The rest of it is padded with targets that the loss ignores. The last, incomplete batch of an epoch is
+    dropped, unless it is the only batch. Raises ValueError if no piece has a note."""
 
     language: Language
     pieces: Sequence[Piece]

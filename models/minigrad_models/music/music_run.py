@@ -28,9 +28,9 @@ from .midi import PITCHES, write_midi
 from .music_settings import Settings
 from .music_transformer import Config, MusicTransformer
 
-LEAST = 0.01  # seconds for a note
-SHOWN = 48  # tokens to print from a sample
-MOST = 1 << 28  # the most numbers in the position table, whose size a file could exaggerate
+LEAST = 0.01  # minimum duration of a note in seconds
+SHOWN = 48  # tokens of a sample to print
+MOST = 1 << 28  # maximum elements in the position table, as a damaged file may declare any size
 
 
 class Described(Description):
@@ -47,7 +47,7 @@ class Trained(NamedTuple):
 
     model: MusicTransformer
     language: Language
-    settings: Settings  # for its training
+    settings: Settings  # used to train it
     ranges: list[list[int]]  # the lowest and highest pitch of each voice in its training data
     file: Path
 
@@ -63,13 +63,13 @@ def build(settings: Settings) -> MusicTransformer:
 
 
 def load(path: Path, device: str = "cpu") -> Trained:
-    """The model of a run (the best so far if it is unfinished), or of a file."""
+    """The model of a run (the best one so far if the run is unfinished), or of a file."""
     with PROGRAM.reading(path) as (checkpoint, settings, description):
         language = LANGUAGES[settings.data.kind]
         config = models.configured(Config, description["model"])
         if config.vocabulary != language.vocabulary:
-            there = f"its model has {config.vocabulary:,} tokens"
-            raise ValueError(f"{there}, but {language.plural} have {language.vocabulary}")
+            there = f"its model has a vocabulary of {config.vocabulary:,} tokens"
+            raise ValueError(f"{there}, but {language.plural} need {language.vocabulary}")
         if config.positions * config.d_model > MOST:
             raise ValueError(f"its model claims {config.positions:,} positions")
         ranges = description["ranges"]
@@ -88,8 +88,8 @@ def score(
     stride: int = 0,
     progress: Progress | None = None,
 ) -> float:
-    """The loss on held-out music, in nats per token. By default, windows are as in training and move by half their
-    length.
+    """The loss on held-out music, in nats per token. By default, windows are as long as in training and advance by half
+    their length.
 
     For chorales it is the note-wise negative log-likelihood of Huang et al. 2018 (table 2): the mean of
     -ln p(cell | all cells before it in its piece) over all cells of all pieces, not transposed. A cell is the pitch or
@@ -103,9 +103,9 @@ def score(
 def evaluate(
     path: Path, device: str = "cpu", part: str = "valid", files: Sequence[str] = (), window: int = 0, stride: int = 0
 ) -> dict[str, Any]:
-    """The loss per token in nats, perplexity, and numbers of tokens and pieces, for music in files or for a part of the
-    training data. For the window and stride see ``score``. Raises FileNotFoundError if the model or the music is
-    missing; ValueError for an unknown part, or a window or stride out of range; and the errors of ``load``."""
+    """The loss in nats per token, the perplexity, and the numbers of tokens and pieces, for files or for a part of the
+    training data. For the window and stride, see ``score``. Raises FileNotFoundError if the model or the music is
+    missing; ValueError if the part is unknown, or the window or stride out of range; and the errors of ``load``."""
     trained = load(path, device)
     settings = trained.settings
     window = window or settings.window
@@ -123,8 +123,8 @@ def evaluate(
 
 
 class Allowed:
-    """A decoder that sets the logits of tokens forbidden by the rules of its rows to -inf. After the end it does not
-    call the inner decoder. ``vocabulary`` is V."""
+    """Wraps a decoder and sets the logits of the tokens that each row's rules forbid to -inf. Once all rows have ended,
+    it no longer calls the inner decoder. ``vocabulary`` is V."""
 
     def __init__(self, decoder: Decoder, rules: Rules, vocabulary: int) -> None:
         self.decoder, self.rules, self.vocabulary, self.start = decoder, rules, vocabulary, decoder.start
@@ -168,8 +168,8 @@ def compose(
     tempo: float = TEMPO,
     progress: Any = None,
 ) -> list[Ids]:
-    """Several sequences of ``seconds`` in total that continue a prompt (T,), which begins with ``language.begin``. Only
-    chorales use the tempo. ``progress`` is called with the seconds of music in each new token."""
+    """Generate ``count`` sequences, each of which continues a prompt (T,) by ``seconds``. The prompt begins with
+    ``language.begin``. Only chorales use the tempo. ``progress`` is called with the duration of each new token."""
     total = float(language.seconds(prompt, tempo).sum()) + seconds
 
     report = lambda _, token: progress(float(language.seconds(np.array([token]), tempo)[0]))
@@ -180,7 +180,7 @@ def compose(
 
 
 def closed(music: Written, seconds: float) -> Written:
-    """The same music, with all notes ending after at most ``seconds``."""
+    """The same music, with every note ending within ``seconds``."""
     notes = [note._replace(end=max(min(note.end, seconds), note.start + LEAST)) for note in music.notes]
     return music._replace(notes=notes)
 
@@ -220,8 +220,8 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
 
 
 def evaluated(model: Any, settings: Settings, pieces: list[Ids], path: Path) -> dict[str, float]:
-    """Nats per token (the note-wise loss for chorales) on at most ``validated`` validation pieces. Generates a sample
-    as well: prints its beginning, and writes a MIDI file."""
+    """Nats per token (the note-wise loss for chorales) on at most ``validated`` validation pieces. Also generates a
+    sample, prints its beginning, and writes it to a MIDI file."""
     s, language, most = settings.training, LANGUAGES[settings.data.kind], int(settings.training.validated)
     if most and len(pieces) > most:  # evenly spaced
         pieces = [pieces[i] for i in np.linspace(0, len(pieces) - 1, most).astype(int).tolist()]

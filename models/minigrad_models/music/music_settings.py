@@ -87,7 +87,7 @@ class Settings(Sections):
             if value % (2 * self.grid):
                 raise ValueError(
                     f"{name} is {value}, but must be a multiple of {2 * self.grid}: windows begin at multiples of "
-                    f"{self.grid} tokens, and move by half their length"
+                    f"{self.grid} tokens and advance by half their length"
                 )
 
     @property
@@ -97,7 +97,7 @@ class Settings(Sections):
 
     @property
     def grid(self) -> int:
-        """Windows begin at multiples of the grid: at whole steps and whole cycles of the music."""
+        """The grid in tokens: windows begin at its multiples, so at whole steps and whole cycles of the music."""
         return math.lcm(LANGUAGES[self.data.kind].unit, int(self.model.cycle) or 1)
 
     def config(self) -> Config:

@@ -1,8 +1,8 @@
-"""The Music Transformer (Huang et al. 2018, arXiv 1809.04281): music as a language, and attention by distance.
+"""The Music Transformer (Huang et al. 2018, arXiv 1809.04281): a language model with relative attention.
 
-A stack of causal transformer layers over the events of a piece. Relative attention (section 3.4) adds a
-distance-dependent term to each head's scores; without it, this is the plain transformer, the paper's baseline, which
-adds sines to embeddings.
+A stack of causal transformer layers over the events of a piece. Relative attention (section 3.4) adds a term that
+depends on distance to each head's scores. Without it, the model is the paper's baseline, a plain transformer, which
+adds sinusoidal position encodings to the embeddings.
 
 Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary.
 """
@@ -31,7 +31,7 @@ class Config:
     is invalid, a dropout is not a probability, or the attention or activation is unknown."""
 
     vocabulary: int  # V
-    positions: int = 2048  # the context: the most tokens that the model sees
+    positions: int = 2048  # the context: the maximum number of tokens that the model sees
     d_model: int = 256  # D
     heads: int = 8  # H, which divides D
     layers: int = 5  # L
@@ -39,14 +39,14 @@ class Config:
     dropout: float = 0.1  # on embeddings, and on the outputs of sub-layers and of the last layer
     attention_dropout: float = 0.0  # on attention weights
     activation_dropout: float = 0.0  # inside feed-forward networks
-    attention: str = "relative"  # by distance; or "absolute" (sines added to the embeddings)
-    distances: int = 512  # the number of embeddings; larger distances are clamped
+    attention: str = "relative"  # by distance; or "absolute" (sinusoids added to the embeddings)
+    distances: int = 512  # the number of distance embeddings; larger distances are clamped
     # The length of a cycle in the music, or None for no cycle. An embedding for each position in the cycle is added to
     # the token's. It is 64 for a chorale with four voices and bars of sixteen steps.
     cycle: int | None = None
     activation: str = "relu"  # as in the paper; or "gelu", "gelu_tanh"
     epsilon: float = 1e-5  # in the layer norms
-    norm_first: bool = True  # normalise each sub-layer's input and the last layer's output, not the sums
+    norm_first: bool = True  # normalise each sub-layer's input and the last layer's output, not the residual sums
 
     def __post_init__(self) -> None:
         check_sizes(self)
@@ -96,7 +96,7 @@ class MusicTransformer(Causal):
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
         self.norm: nn.Module = nn.LayerNorm(config.d_model, config.epsilon) if config.norm_first else nn.Identity()
-        self.bias = nn.Parameter(mg.zeros(config.vocabulary))  # of the last linear layer, whose matrix is the embedding
+        self.bias = nn.Parameter(mg.zeros(config.vocabulary))  # of the output layer, whose weight is the embedding
         initialise(self)
 
     @property
@@ -124,7 +124,7 @@ class MusicTransformer(Causal):
 
 
 def initialise(model: MusicTransformer) -> None:
-    """Xavier uniform matrices, zero biases, embeddings of variance 1/D, which the factor √D scales to 1."""
+    """Xavier uniform for matrices, 0 for biases, and variance 1/D for embeddings, which the factor √D scales to 1."""
     for name, parameter in model.named_parameters():
         if "embedding" in name or "place" in name or "distance" in name:
             nn.init.normal_(parameter, std=parameter.shape[-1] ** -0.5)
