@@ -52,7 +52,7 @@ class Follow(JoinHook):
         self.count.was_last = is_last_joiner  # type: ignore[assignment]
 
 
-def check_objects_of_ones_own(group: ProcessGroup) -> None:
+def check_user_defined_objects(group: ProcessGroup) -> None:
     size, rank = group.size(), group.rank()
     calls = size * (size + 1) / 2
     first, second = Count(group), Count(group)
