@@ -1422,8 +1422,8 @@ class Methods(Viewing, Generic[Tensor]):
     def quantile(
         self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = "linear"
     ) -> Tensor:
-        """The value below which a fraction ``q`` of the elements lies. A vector ``q`` adds a first axis to the
-        result."""
+        """The value below which a fraction ``q`` of the elements lies. For a vector ``q``, the result has a leading
+        axis."""
 
     def rad2deg(self) -> Tensor:
         """Convert radians to degrees."""

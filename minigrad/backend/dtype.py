@@ -339,7 +339,7 @@ class finfo:
     Attributes:
         bits: bits per element. eps: the distance from 1 to the next larger number.
         max, min: the largest number and its negative.
-        tiny, smallest_normal: the smallest positive number of full precision.
+        tiny, smallest_normal: the smallest positive normal number.
         resolution: 10⁻ⁿ, where n is the number of exact decimal digits.
         dtype: the dtype's name.
     """

@@ -45,8 +45,8 @@ class Window(NamedTuple):
 
 
 class Taps:
-    """The old elements whose weighted sum is each new element of an axis: their ``indices``, (taps, new) int64, -1 for
-    none; their ``weights``, (taps, new) float64, or None if all are 1; and the ``length`` of the old axis."""
+    """How each new element along an axis is a weighted sum of old ones: the old elements' ``indices``, (taps, new)
+    int64, -1 for none; their ``weights``, (taps, new) float64, or None if all are 1; and the old axis's ``length``."""
 
     def __init__(self, indices: Any, weights: Any, length: int) -> None:
         self.indices = np.ascontiguousarray(indices, np.int64)

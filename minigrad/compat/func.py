@@ -181,13 +181,13 @@ def vmap(
     """A function that applies ``func`` to each slice of its arguments and stacks the results.
 
     Args:
-        in_dims: the axis of the slices, one for all arguments or one for each (structured like any argument that is a
-            tuple, list or dict). None means not to slice an argument. Keyword arguments are not sliced.
+        in_dims: the axis to slice along, one for all arguments or one for each (for an argument that is a tuple, list
+            or dict, the same structure of axes). If it is None, an argument is not sliced; nor are keyword arguments.
         out_dims: the axis along which to stack results, one for all or one for each.
         randomness: "different" draws new random numbers for each slice, "same" uses the same numbers for all slices,
             and "error" rejects functions that draw random numbers. chunk_size: ignored.
 
-    Raises ValueError if there are no slices, their number differs between arguments, or ``in_dims`` does not match.
+    Raises ValueError if ``in_dims`` does not match the arguments, or their numbers of slices differ or are 0.
     """
     if randomness not in _RANDOM:
         raise RuntimeError(f"vmap: randomness must be one of {_RANDOM}, not {randomness!r}")

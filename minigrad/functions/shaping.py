@@ -815,7 +815,7 @@ def as_strided_scatter(
     contiguous or is part of larger memory, ``src`` does not have shape ``size``, or two elements would share memory."""
     shape, steps, start = _in_memory(input, size, stride, storage_offset)
     if not input.array.flags.c_contiguous or joining_ops.place_in_memory(input.array)[1] != input.array.size:
-        raise RuntimeError("as_strided_scatter: the tensor must be contiguous and fill its memory: call .clone() first")
+        raise RuntimeError("as_strided_scatter: the tensor must be contiguous and span its storage: use .clone()")
     if src.array.shape != shape:
         sizes = f"src size = {list(src.shape)}, slice size = {list(shape)}"
         raise RuntimeError(f"expected src to have a size equal to the slice of self. {sizes}")

@@ -63,7 +63,7 @@ def save(
     {'weight': tensor([1., 1.])}
     """
     if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
-        raise AttributeError(f"save takes a path or a binary file object with 'write', not a {type(f).__name__}")
+        raise AttributeError(f"save takes a path or a binary file with a 'write' method, not a {type(f).__name__}")
     is_safetensors = isinstance(f, (str, os.PathLike)) and os.fsdecode(f).endswith(".safetensors")
     try:
         if is_safetensors:

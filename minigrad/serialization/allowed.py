@@ -113,8 +113,8 @@ _FEW = 128  # smaller numbers of keys are always fast
 
 
 def hashed(keys: list[Any], bounds: Bounds) -> int:
-    """The number of tuple parts that hashing these keys visits. Raises ValueError for a key (nested tuples or a huge
-    number) whose hash requires too deep a stack or too much time."""
+    """The number of tuple elements that are visited to hash these keys. Raises ValueError for a key (nested tuples
+    or a huge number) whose hash requires too deep a stack or too much time."""
     total = 0
     for key in keys:
         if isinstance(key, int) and key.bit_length() > _MOST_BITS:

@@ -107,7 +107,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.Va
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The value below which a fraction ``q`` of the elements lies. A vector ``q`` adds a first axis to the result.
+    """The value below which a fraction ``q`` of the elements lies. For a vector ``q``, the result has a leading axis.
 
     >>> mg.tensor([1.0, 2.0, 3.0]).quantile(0.5)
     tensor(2.)

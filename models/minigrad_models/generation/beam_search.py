@@ -33,8 +33,8 @@ Rows = list[list[Any]]
 
 
 class Decoder(Protocol):
-    """Returns the logits of the next token. It begins with one row per sentence: the first tokens ``start`` (B, T),
-    int64, which are only BOS for a translation."""
+    """Returns the logits of the next token. It starts with one row per sentence. ``start`` (B, T), int64, has
+    the first tokens; for a translation, this is just BOS."""
 
     start: Tensor
 
@@ -56,9 +56,9 @@ class Hypothesis:
 
 
 class RepetitionPenalty:
-    """A decoder that makes the tokens so far, including the prompt, less likely: positive logits are divided by the
-    penalty, and negative logits multiplied (Keskar et al. 2019, arXiv 1909.05858, section 4.1). The scores of the
-    search then refer to the changed logits. Raises ValueError if the penalty is not positive."""
+    """A decoder that makes tokens that already occur in the output or prompt less likely: it divides positive logits
+    by the penalty, and multiplies negative logits by it (Keskar et al. 2019, arXiv 1909.05858, section 4.1). The search
+    computes its scores from these logits. Raises ValueError if the penalty is not positive."""
 
     def __init__(self, decoder: Decoder, penalty: float) -> None:
         if not (math.isfinite(penalty) and penalty > 0):
@@ -81,9 +81,9 @@ class RepetitionPenalty:
 def greedy(
     decoder: Decoder, max_new_tokens: Limits = 100, eos_token_id: int | None = EOS, on_token: OnToken | None = None
 ) -> list[Hypothesis]:
-    """Choose the likeliest token at each step, up to ``eos_token_id`` (None: no token ends a sentence) or
-    ``max_new_tokens``, a limit for all sentences or one for each, which includes EOS. ``on_token`` is called with each
-    token and the index of its sentence as soon as the token is generated."""
+    """Choose the most likely token at each step. A sentence ends with ``eos_token_id`` (never, if None), or after
+    ``max_new_tokens``, counting EOS; this is one limit for all sentences or one for each. ``on_token`` is called with
+    each token and the index of its sentence as soon as the token is generated."""
     return _generate(decoder, max_new_tokens, lambda logits: logits.argmax(-1), eos_token_id, on_token)
 
 

@@ -87,8 +87,8 @@ class RelativeAttention(nn.Module):
     def forward(
         self, x: Tensor, keys: Tensor, values: Tensor, distances: Tensor, u: Tensor, v: Tensor, hidden: Tensor | None
     ) -> Tensor:
-        """The states of the segment (B, T, D) -> (B, T, D). The methods above return keys, values and distances; u and
-        v are (H, 1, D/H). ``hidden``, from ``unseen``, broadcasts to (B, H, T, S)."""
+        """The segment's states (B, T, D) -> its states after attention (B, T, D). The methods above return keys, values
+        and distances; u and v are (H, 1, D/H). The mask ``hidden`` from ``unseen`` broadcasts to (B, H, T, S)."""
         q = self.split(self.query(x))  # (B, H, T, D/H)
         scale = 1 / math.sqrt(q.shape[-1])
         scores = relative_shift((q + v) * scale @ distances.mT)  # (b) + (d): (B, H, T, S + 1) -> (B, H, T, S)

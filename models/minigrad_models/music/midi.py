@@ -272,16 +272,16 @@ def _held(keys: list[_Key], pedals: list[tuple[int, int, bool]]) -> list[_Key]:
 def write_midi(
     path: str | os.PathLike[str], notes: Iterable[Note], tempo: float = TEMPO, names: Mapping[int, str] | None = None
 ) -> Path:
-    """Write a MIDI file of type 1: a tempo track, then a track for each number up to the highest ``track`` of a note.
+    """Write a MIDI file of type 1: a tempo track, then one track for each number up to the notes' highest ``track``.
 
     The ticks per quarter note are chosen so that a sixteenth note is a whole number of ticks, and so is 10 ms if the
-    tempo allows it; otherwise the rounding error is below a millisecond. A note lasts at least one tick. In a tick,
+    tempo allows it; otherwise the rounding error is below a millisecond. A note lasts at least one tick. Within a tick,
     note-offs precede note-ons. Overlapping notes of the same pitch are on different channels, so that every reader
     knows which one ends; up to 15 can sound simultaneously. A track's first channel has the track's number.
 
     Args:
         notes: in any order; an empty sequence produces a silent file.
-        tempo: quarter notes per minute, 4 to 1000. It determines bars in other programs, but not the notes' seconds.
+        tempo: quarter notes per minute, 4 to 1000. Other programs derive bars from it; it does not change notes' times.
         names: the names of tracks, by number.
 
     Raises ValueError if a pitch, velocity, time, track or tempo is out of range; FileNotFoundError if the folder does

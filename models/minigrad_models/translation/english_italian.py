@@ -114,7 +114,7 @@ def normalize(text: str) -> str:
 
 def tokenize(text: str) -> list[str]:
     """Split English or Italian into words, with punctuation, l' and 's as separate tokens. The first word of a sentence
-    is lower-cased, except names, days and "I", which are capitalised everywhere. Any text is accepted; empty text has
+    is lower-cased unless it is a name, a day or "I", which are always capitalised. Any text is accepted; empty text has
     no tokens."""
     words: list[str] = _TOKEN.findall(_clean(text))
     tokens: list[str] = []
