@@ -22,9 +22,9 @@
   translate: async ([texts, beam]) => {
     const answers = [];
     for (const text of texts) {
-      const begun = performance.now();
+      const start = performance.now();
       const { sentences } = await window.minigradAnswers("/translate", { text, beam });
-      answers.push([sentences[0].text, (performance.now() - begun) / 1000]);
+      answers.push([sentences[0].text, (performance.now() - start) / 1000]);
     }
     return answers;
   },

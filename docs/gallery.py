@@ -315,7 +315,7 @@ def piano_roll_page(_: Translator) -> bytes:
         page.wait_for_selector("#roll .notes")
         page.select_option("#head", "0")
         page.evaluate(f"roll.choose({imitating(view)}, true)")
-        page.evaluate("roll.seek(roll.music.starts[roll.chosen] + .05)")
+        page.evaluate("roll.seek(roll.music.starts[roll.selected] + .05)")
         page.wait_for_timeout(200)
 
     return photograph(view, (1180, 680), look)

@@ -28,7 +28,7 @@ DRAWN = """async () => {
     while (!window.graphView?.change.possible) await new Promise((done) => setTimeout(done, 10));
 }"""
 CHANGED = """async () => {
-    while (!window.graphView.change.moved.size) await new Promise((done) => setTimeout(done, 10));
+    while (!window.graphView.change.changedNodes.size) await new Promise((done) => setTimeout(done, 10));
     window.graphView.camera.fit();
 }"""
 

@@ -122,7 +122,7 @@ def row(name: str, where: Path) -> tuple[list[str], str]:
 
 
 def write_table(variants: dict[str, dict[str, Any]], folder: Path) -> str:
-    """The table of all variants in Markdown, with the BLEU signatures below. It is written to the folder as well."""
+    """The table of all variants in Markdown, with the BLEU signatures below it. Also writes it to the folder."""
     rows, measures = zip(*(row(name, folder / slug(name)) for name in variants), strict=True)
     heads = ("variant", "updates", "minutes", "validation loss", "validation BLEU", "test BLEU")
     lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]

@@ -43,8 +43,8 @@ def compose(seed: int) -> Grid:
 
 
 def phrase(random: Random, starts: str, end: str) -> tuple[list[Any], ...]:
-    """Two to four bars, from one of ``starts`` to a cadence on I or V: L chords, their beats, and the cost of each
-    pitch for the soprano (20,), which should form an arch."""
+    """Draw two to four bars, from one of the chords ``starts`` to a cadence on ``end``. Returns L chords, their beats,
+    and the cost of each soprano pitch (20,) at each chord, so that the soprano forms an arch."""
     chords, beats = [""], [0]
     while chords[-1] != end or (end == "I" and chords[-2] not in ("V", "V7")):
         beats = list(chain(*random.choices(BARS, k=random.choice((1, 1, 1, 2, 3))), (1, 1, 2)))
@@ -73,7 +73,7 @@ def voicings(chord: str, tonic: int, minor: int) -> tuple[Array, Array]:
 
 
 def allowed(one: Array, other: Array) -> Array:
-    """Whether voices (..., 4) may move to others (...): close together, without crossings or parallels."""
+    """Whether voices (..., 4) may move to others, which must be close together, without crossings or parallels."""
     gaps = other[..., :-1] - other[..., 1:]
     good = ((gaps > 0) & (gaps <= (12, 12, 24))).all(-1)
     for i, j in combinations(range(4), 2):

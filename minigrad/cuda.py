@@ -100,7 +100,7 @@ def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the dropout masks. Parameters are drawn on the CPU from the stream seeded by ``minigrad.manual_seed``."""
+    """Seed the dropout masks. Parameters are drawn on the CPU by the generator that ``minigrad.manual_seed`` seeds."""
     _random.default_generator.seed_masks(seed)
 
 
@@ -136,7 +136,7 @@ def set_rng_state_all(new_states: Any) -> None:
 
 
 def memory_allocated(device: DeviceLike = None) -> int:
-    """The number of bytes used by arrays; 0 without a GPU, like all byte counts here."""
+    """The number of bytes used by arrays. Without a GPU, this and all other byte counts here are 0."""
     return _bytes(device, "used_bytes")
 
 
@@ -174,7 +174,7 @@ def empty_cache() -> None:
 
 
 def memory_stats(device: DeviceLike = None) -> dict[str, int]:
-    """Bytes allocated and reserved, currently and at peak, under PyTorch's names; empty without a GPU."""
+    """A dict of the bytes allocated and reserved, now and at peak, under PyTorch's names. Empty without a GPU."""
     if not is_available():
         return {}
     return {
@@ -207,8 +207,8 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def max_memory_allocated(device: DeviceLike = None) -> int:
-    """The peak number of bytes used by arrays since ``reset_peak_memory_stats``. If that has not been called, the bytes
-    in CuPy's pool: the peak so far plus the pool's cache."""
+    """The peak number of bytes used by arrays since ``reset_peak_memory_stats``. If it has not been called, returns the
+    bytes in CuPy's pool, which are the peak so far plus the pool's cache."""
     if not is_available():
         return 0
     return _peaks.get(int(_on(device).id), memory_reserved(device))

@@ -124,7 +124,7 @@ def _is_file(package: str, name: str) -> bool:
 
 
 class ModuleWithoutFile(ModuleType):
-    """A module, such as "minigrad.backends.cudnn", that gets all or most of its names from the layer."""
+    """A module, such as "minigrad.backends.cudnn", whose names come mostly or only from the layer."""
 
     __path__: list[str] = [NO_FOLDER]  # it may have submodules
 

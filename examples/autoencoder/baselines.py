@@ -46,7 +46,7 @@ def squared_error(y: Array, x: Array) -> float:
 
 
 def agreement(codes: Array, labels: Array, train_codes: Array, train_labels: Array, count: int = 5) -> float:
-    """How often the majority label of the 5 nearest training codes (M, K) equals a code's own label (N, K)."""
+    """The share of codes (N, K) whose label is the majority label of the ``count`` nearest training codes (M, K)."""
     distances = ((codes[:, None] - train_codes) ** 2).sum(-1)  # (N, M)
     near = train_labels[np.argsort(distances, 1, kind="stable")[:, :count]]  # (N, 5)
     votes = [int(np.bincount(row).argmax()) for row in near]

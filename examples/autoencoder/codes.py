@@ -22,7 +22,7 @@ SHOWN = (0, 2, 4, 6, 8)  # show the first held-out example of each of these
 
 
 class Codes(NamedTuple):
-    """The trained autoencoder, and its baseline with the same two numbers."""
+    """The trained autoencoder, and a baseline that also encodes each digit as two numbers."""
 
     model: Autoencoder
     principal: Principal
@@ -86,7 +86,7 @@ def sections(computed: Codes) -> list[Section]:
 
 
 def some(digits: Digits) -> Digits:
-    """The first example of each kind in SHOWN. Raises IndexError if any is missing."""
+    """The first example of each digit in SHOWN. Raises IndexError if any is missing."""
     places = [int(np.flatnonzero(digits.labels == kind)[0]) for kind in SHOWN]
     return Digits(digits.images[places], digits.labels[places])
 

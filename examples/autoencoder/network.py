@@ -7,8 +7,8 @@ autoencoders", ICML, doi 10.1145/1390156.1390294). Differences from both:
 - All layers are trained together, with Xavier initialization and Adam. At the time this failed, so each layer was first
   trained separately, as a restricted Boltzmann machine (2006) or an autoencoder (2008).
 - Hidden units use tanh instead of logistic functions. The code is linear and the pixels are logistic, as in 2006.
-- Encoder and decoder do not share weights, which was an option in 2008.
-- Masking noise is drawn for each pixel, but erased a fixed number of pixels in 2008.
+- The encoder and the decoder do not share weights; in 2008, sharing was optional.
+- Masking noise erases each pixel with a probability; in 2008, it erased a fixed number of pixels.
 
 Shapes: B batch, P pixels in a picture, K numbers in a code.
 """

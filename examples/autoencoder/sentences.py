@@ -107,7 +107,7 @@ def trained(updates: int, seed: int, sentences: int = SENTENCES, held_out: int =
 
 
 def repeat(model: Seq2Seq, sentences: list[list[int]], at_once: int = 200) -> list[list[int]]:
-    """A model's output for each sentence: the likeliest word at each step, at most twice as many words as it read."""
+    """A model's output for each sentence: the most likely word at each step, up to twice as many words as it read."""
     order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
     outputs: list[list[int]] = [[] for _ in sentences]
     for first in watched(range(0, len(order), at_once), "repeating sentences"):

@@ -15,7 +15,7 @@ HEAD = ("model", "parameters", "updates", "minutes", "exact", "shortest", "longe
 
 
 def lesson(results: Mapping[str, Result], test: Pairs) -> Lesson:
-    """The page about the results, given by architecture."""
+    """The page about the ``results`` of each architecture."""
     chart = _chart(results, test)
     return told(globals(), name="compare", picture=chart, table=_table(results), chart=chart, claims=_claims(results))
 

@@ -1,2 +1,2 @@
-"""Four architectures on one task: a fully-connected, a convolutional and a recurrent network and a transformer, with
-the same number of parameters, read handwritten digits."""
+"""Four architectures with the same number of parameters read handwritten digits: a fully-connected, a convolutional and
+a recurrent network, and a transformer."""

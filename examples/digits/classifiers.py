@@ -22,7 +22,7 @@ class FullyConnected(nn.Module):
         self.output = nn.Linear(hidden, classes)
 
     def forward(self, images: Tensor) -> Tensor:
-        """(B, S, S) -> (B, C)"""
+        """Images (B, S, S) -> logits (B, C)."""
         units = self.hidden(images.flatten(1)).relu()  # (B, S, S) -> (B, S²) -> (B, H)
         return self.output(self.dropout(units))
 
@@ -30,7 +30,7 @@ class FullyConnected(nn.Module):
 class Convolutional(nn.Module):
     """Small filters that slide over the image, so that all positions share them, and max pooling (LeCun, Bottou, Bengio
     and Haffner 1998, "Gradient-based learning applied to document recognition"); ``first`` and ``second`` are the
-    number of 3 × 3 filters in each layer. Raises ValueError if the side is odd."""
+    numbers of 3 × 3 filters in the two layers. Raises ValueError if the side is odd."""
 
     def __init__(
         self, side: int = 8, classes: int = 10, first: int = 16, second: int = 32, dropout: float = 0.5
@@ -45,7 +45,7 @@ class Convolutional(nn.Module):
         self.output = nn.Linear(second * (side // 2) ** 2, classes)
 
     def forward(self, images: Tensor) -> Tensor:
-        """(B, S, S) -> (B, C)"""
+        """Images (B, S, S) -> logits (B, C)."""
         maps = self.first(images[:, None]).relu()  # (B, 1, S, S) -> (B, first, S, S)
         maps = self.pool(self.second(maps).relu())  # (B, second, S/2, S/2)
         return self.output(self.dropout(maps.flatten(1)))
@@ -53,7 +53,7 @@ class Convolutional(nn.Module):
 
 class Recurrent(nn.Module):
     """Reads the rows of the image one by one, from the top. The state of a GRU (Cho et al. 2014, arXiv 1406.1078)
-    summarizes the rows so far, and the last state, of width H, is classified."""
+    summarizes the rows read so far, and the last state, of width H, is classified."""
 
     def __init__(self, side: int = 8, classes: int = 10, hidden: int = 51, dropout: float = 0.2) -> None:
         super().__init__()
@@ -62,12 +62,12 @@ class Recurrent(nn.Module):
         self.output = nn.Linear(hidden, classes)
 
     def states(self, images: Tensor) -> Tensor:
-        """The state after each row: (B, S, S) -> (B, S, H), from -1 to 1."""
+        """Images (B, S, S) -> the state after each row (B, S, H), from -1 to 1."""
         states: Tensor = self.recurrent(images)[0]
         return states
 
     def forward(self, images: Tensor) -> Tensor:
-        """(B, S, S) -> (B, C)"""
+        """Images (B, S, S) -> logits (B, C)."""
         return self.output(self.dropout(self.states(images)[:, -1]))
 
 
@@ -106,12 +106,12 @@ class PatchTransformer(nn.Module):
         self.output = nn.Linear(width, classes)
 
     def patches(self, images: Tensor) -> Tensor:
-        """Patches row by row: (B, S, S) -> (B, N, P²)."""
+        """Images (B, S, S) -> their patches, row by row (B, N, P²)."""
         grid = images.unfold(1, self.patch, self.stride).unfold(2, self.patch, self.stride)  # (B, √N, √N, P, P)
         return grid.reshape(len(images), self.across**2, self.patch**2)
 
     def forward(self, images: Tensor) -> Tensor:
-        """(B, S, S) -> (B, C)"""
+        """Images (B, S, S) -> logits (B, C)."""
         first = self.token.expand(len(images), 1, -1)  # (D,) -> (B, 1, D)
         x = mg.cat([first, self.embedding(self.patches(images))], 1) + self.positions  # (B, 1 + N, D)
         for layer in self.layers:

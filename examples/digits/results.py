@@ -20,7 +20,7 @@ class Results:
     Args:
         seed: selects the held-out digits, the initial weights, and the order of the digits.
         epochs: the epochs of each training run.
-        repeat: how many seeds, from ``seed`` up, to train each network with on the original digits.
+        repeat: with how many seeds, from ``seed`` up, to train each network on the original digits.
 
     Attributes:
         kept, held_out: the training digits and the other digits.

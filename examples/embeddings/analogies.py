@@ -1,4 +1,4 @@
-"""Questions from the grammar of the shipped corpus, and how many the vectors answer.
+"""Questions from the grammar of the shipped corpus, and how many of them the vectors answer correctly.
 
 The pairs of a relation come from the tables of the lexicon and from the rules of the morphology: cat and cats, stanco
 and stanca, il and la. Any two pairs form a question: cat is to cats as dog is to what? All questions count, regardless
@@ -35,8 +35,8 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """Pairs that differ in the same way. ``forms`` has the kinds of all words that occur as second forms, even if both
-    forms are equal. With ``across``, only pairs of different gender form questions."""
+    """Pairs that differ in the same way. ``forms`` maps all second forms to their kinds, even where both forms are
+    equal. With ``across``, only pairs of different gender form questions."""
 
     name: str
     pairs: tuple[Pair, ...]

@@ -74,7 +74,7 @@ def _shown(vectors: Vectors, language: Language | None) -> tuple[str, ...]:
 
 
 def save_map(vectors: Vectors, text: str, folder: Path) -> Path:
-    """Write the map of the most frequent words next to the lesson's page. Raises OSError."""
+    """Write the map of the most frequent words next to the lesson's page. Raises OSError if it cannot be written."""
     view = embedding(vectors.array[:MAP_WORDS], vectors.words[:MAP_WORDS], title=f"Words: {text}")
     return Path(view.save(folder / MAP))
 

@@ -20,8 +20,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class SkipGram(nn.Module):
-    """The vectors of all words, ``word`` v and ``context`` v' (V, D); ``negatives`` is k in equation 4, the noise words
-    per pair. As in the paper's program, v starts small and v' at 0, so all scores start at 0."""
+    """The vectors of all words: v in ``word`` and v' in ``context``, (V, D) each. ``negatives`` is k in equation 4, the
+    number of noise words per pair. As in the paper's program, v starts small and v' at 0, so all scores start at 0."""
 
     def __init__(self, vocabulary: int, width: int = 100, negatives: int = 5) -> None:
         super().__init__()
@@ -56,8 +56,8 @@ def noise_distribution(counts: Array, power: float = 0.75) -> Array:
 
 
 def keep_probability(counts: Array, threshold: float) -> Array:
-    """√(t / f(w)), at most 1, given the number of occurrences of each word and the threshold t (infinity keeps all
-    words): one minus equation 5, which drops frequent words. (V,) float64."""
+    """The probability of keeping each word, (V,) float64: √(t / f(w)), at most 1. Equation 5 is one minus this; it
+    drops frequent words. ``counts`` has the occurrences of each word, and ``threshold`` is t (infinity keeps all)."""
     frequency = counts / counts.sum()
     probability: Array = np.minimum(1.0, np.sqrt(threshold / np.maximum(frequency, 1e-300)))
     return probability

@@ -2,7 +2,7 @@
 
 BERT (Devlin et al. 2018, arXiv 1810.04805, section 3.1 and appendix A.1) selects 15 % of the tokens and hides most of
 them; GPT (Radford et al. 2018) predicts each token from the previous ones. The network below, with untrained layers
-from models/transformer.py, serves both, as visible tokens and losses do not depend on its weights.
+from models/transformer.py, serves both, as its weights do not affect which tokens are visible or have a loss.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def gpt(words: Tensor) -> Exercise:
 
 
 class Network:
-    """Embeddings, sinusoidal positions and layers in float64, with a causal mask for GPT and without for BERT."""
+    """Embeddings, sinusoidal positions and layers in float64, with a causal mask for GPT and without one for BERT."""
 
     def __init__(self) -> None:
         generator = mg.Generator().manual_seed(SEED)
@@ -85,18 +85,18 @@ class Network:
         self.layers = [TransformerLayer(config).apply(initialise).to(mg.float64) for _ in range(LAYERS)]
 
     def embed(self, read: Tensor) -> Tensor:
-        """(B, T) -> (B, T, D)"""
+        """Tokens (B, T) -> inputs of the first layer (B, T, D)."""
         return self.embedding[read] * math.sqrt(D) + positional_encoding(read.shape[1], D)
 
     def states(self, x: Tensor, causal: bool) -> Tensor:
-        """(B, T, D) -> (B, T, D)"""
+        """Inputs of the first layer (B, T, D) -> states (B, T, D)."""
         mask = mg.ones(x.shape[1], x.shape[1], dtype=mg.bool)
         for layer in self.layers:
             x = layer(x, mask.tril() if causal else mask)
         return x
 
     def logits(self, read: Tensor, causal: bool) -> Tensor:
-        """(B, T) -> (B, T, V)"""
+        """Tokens (B, T) -> logits (B, T, V)."""
         return self.states(self.embed(read), causal) @ self.embedding.T
 
 
@@ -112,7 +112,7 @@ def seen(network: Network, words: Sequence[str], causal: bool) -> Array:
 
 
 class Losses(NamedTuple):
-    """The losses in an exercise: the mean, the loss at each position (0 without a target), and its gradient norm."""
+    """The losses in an exercise: the mean, the loss at each position (0 without a target), and the gradient norms."""
 
     mean: float
     each: Array  # (T,)

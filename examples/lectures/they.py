@@ -1,8 +1,8 @@
 """Where "they" attends in "My friends like tomatoes because they are tasty", in a trained translator.
 
-They could be the friends or the tomatoes. A translation into Italian must decide, as the adjective agrees in gender and
-number with its noun. The lesson shows where the encoder looks from "they". Weights show where a head looks, not what a
-model has understood (Jain and Wallace 2019, arXiv 1902.10186); the endings of its translations show that.
+"They" could mean the friends or the tomatoes. A translation into Italian must decide, as the adjective agrees in gender
+and number with its noun. The lesson shows where the encoder looks from "they". Weights show where a head looks, not
+what a model has understood (Jain and Wallace 2019, arXiv 1902.10186); the endings of its translations show that.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ END = "⟨end⟩"
 
 
 class Looked(NamedTuple):
-    """A sentence in the encoder, by word."""
+    """The attention for a sentence and its translation, by word."""
 
     words: list[str]  # of the source, including its end
     target: list[str]  # the words of the translation, including its end

@@ -63,14 +63,14 @@ class Trained(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A step of inference: the tokens so far, and the probabilities of the next token (V,)."""
+    """A step of inference: the tokens that already exist, and the probabilities of the next token (V,)."""
 
     tokens: list[int]
     probabilities: Array
 
     @property
     def chosen(self) -> int:
-        """The likeliest token."""
+        """The most likely token."""
         return int(self.probabilities.argmax())
 
 
@@ -122,7 +122,7 @@ def teacher_forced(trained: Trained) -> Tensor:
 
 @mg.no_grad()
 def write(trained: Trained, sentence: str = SENTENCE) -> list[Written]:
-    """The steps of inference: the encoder runs once, the decoder once per token (always the likeliest), until EOS."""
+    """The steps of inference: the encoder runs once, the decoder once per token (the most likely), until EOS."""
     model = trained.model
     memory, mask = model.encode(mg.tensor([[*trained.english.encode(sentence), EOS]]))
     output, steps = [BOS], list[Written]()

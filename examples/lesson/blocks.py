@@ -42,7 +42,7 @@ class Text(Plain):
 
 @dataclass(frozen=True)
 class Mark:
-    """Where another matrix contains the source for cell (i, j) of a result."""
+    """The part of another matrix from which cell (i, j) of a result is computed."""
 
     matrix: str
     part: Literal["row", "column", "cell"]  # its row i, its column j, or its cell (i, j)
@@ -83,7 +83,7 @@ class Matrix:
         return [[number(row[j], self.digits) for j in self.shown] for row in self.array.tolist()]
 
     def told_example(self) -> str:
-        """The computation of the example after its name: "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82"."""
+        """The name of the example cell, followed by its computation: "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82"."""
         if self.how is None:
             return ""
         sides = zip((self.rows, self.columns), self.array.shape, self.example, strict=True)

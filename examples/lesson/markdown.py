@@ -45,8 +45,8 @@ class _Books(Formatter):
 
 def told(program: Fields, *, name: str = "", picture: Chart | None = None, **fields: Any) -> Lesson:
     """The lesson whose text is next to a program, in a file with the same name and the extension .md. ``program`` is
-    its ``globals()``. By default, the lesson is named after the file. Raises KeyError if a field of the text is missing
-    here, and ValueError if a field here is missing in the text."""
+    its ``globals()``. By default, the lesson is named after the file. Raises KeyError if a field of the text has no
+    value, and ValueError if one of ``fields`` is not in the text."""
     head = _text(program)[0]
     previous = _names(head)
     title, about = (_written(text, ChainMap(fields, program)) for text in head.removeprefix("# ").split("\n\n", 1))
@@ -55,8 +55,8 @@ def told(program: Fields, *, name: str = "", picture: Chart | None = None, **fie
 
 
 def sections(program: Fields, previous: frozenset[str] = frozenset(), /, **fields: Any) -> list[Section]:
-    """The sections of the text next to a program. For arguments and errors see ``told``. The ``previous`` fields before
-    them may be missing here."""
+    """The sections of the text next to a program. For arguments and errors see ``told``. ``fields`` may also contain
+    the ``previous`` fields, which occur before the sections."""
     values, output = ChainMap(fields, program), []
     for text in _text(program)[1:]:
         names = _names(text)

@@ -47,7 +47,7 @@ def make_folder(path: Path | None) -> None:
 
 
 def show(lesson: Lesson, folder: Path | None) -> int:
-    """Print a lesson, and save its page and picture. Returns the exit status. Raises OSError."""
+    """Print a lesson, and save its page and picture. Returns the exit status. Raises OSError if that fails."""
     print(plain(lesson))
     if folder is not None:
         print(f"wrote {lesson.save(folder / f'{lesson.name}.html')}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""``autograd.grad``, vector-Jacobian and Jacobian-vector products: gradients are returned, not accumulated."""
+"""``autograd.grad``, vector-Jacobian and Jacobian-vector products. Gradients are returned, not accumulated."""
 
 from __future__ import annotations
 

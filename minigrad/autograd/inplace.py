@@ -23,9 +23,9 @@ from .views import Viewing, move_retained
 
 
 def at_once(target: Viewing, op: Op, others: tuple[Any, ...], factor: Any = 1) -> bool:
-    """Set ``target`` in place to ``op(target, *others)``, with the last operand multiplied by ``factor``, if no
-    gradient is needed, nothing observes the op, and all operands are floats of one dtype. Returns whether it did so. If
-    not, even after an error, nothing has changed, and ``mutate`` must make the change or raise the error."""
+    """If no gradient is needed, nothing observes the op, and all operands are floats of one dtype, set ``target`` in
+    place to ``op(target, *others)``, with the last operand multiplied by ``factor``. Returns whether it did so. If not
+    (even after an error), nothing has changed, and ``mutate`` must make the change or raise the error."""
     array, grad = target.array, state.grad
     dtype, kind, operands = array.dtype, array.__class__, [array]
     if (dtype is not FLOAT32 and dtype is not FLOAT64) or watch.observers or 0 in array.strides:

@@ -22,7 +22,7 @@ class Methods(Viewing, Generic[Tensor]):
 
     @property
     def T(self) -> Tensor:
-        """The tensor with reversed axis order."""
+        """The tensor with axes in reverse order."""
 
     def abs(self) -> Tensor:
         """|x|; the gradient at 0 is 0, elementwise."""
@@ -106,17 +106,16 @@ class Methods(Viewing, Generic[Tensor]):
         """Whether all elements are equal or within atol + rtol · |other| of each other."""
 
     def amax(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """The largest element over ``dim``. Unlike in ``max``, ties share the gradient, which is NaN for a NaN
-        result."""
+        """The largest element over ``dim``. Unlike in ``max``, ties share the gradient. For a NaN result, it is NaN."""
 
     def amin(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """The smallest element over ``dim``. Unlike in ``min``, ties share the gradient, which is NaN for a NaN
-        result."""
+        """The smallest element over ``dim``. Unlike in ``min``, ties share the gradient. For a NaN result, it is
+        NaN."""
 
     def aminmax(
         self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False
     ) -> return_types.aminmax[Tensor]:
-        """The smallest and largest elements over ``dim``: (min, max)."""
+        """Return (min, max), the smallest and largest elements over ``dim``."""
 
     def angle(self) -> Tensor:
         """The angle to the real axis, in (-π, π]. It is 0 or π for real numbers."""
@@ -125,7 +124,7 @@ class Methods(Viewing, Generic[Tensor]):
         """Whether any element over ``dim`` is not 0, as bool (uint8 for uint8)."""
 
     def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
-        """In place: apply a Python function to each element (slow, on the CPU)."""
+        """In place: apply a Python function to each element. This is slow, and runs on the CPU."""
 
     def arccos(self) -> Tensor:
         """arccos x, elementwise."""
@@ -170,10 +169,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: artanh x, elementwise."""
 
     def argmax(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """The index (int64) of the largest element along ``dim``, or of the flattened tensor if None."""
+        """The index (int64) of the largest element along ``dim``, or in the flattened tensor if None."""
 
     def argmin(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
-        """The index (int64) of the smallest element along ``dim``, or of the flattened tensor if None."""
+        """The index (int64) of the smallest element along ``dim``, or in the flattened tensor if None."""
 
     def argsort(
         self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = True
@@ -188,8 +187,8 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Tensor:
         """Elements of the tensor's whole memory, selected by sizes and strides (in elements). The result is a view
         if the tensor is on the CPU and covers its memory in order, else a copy. Gradients flow only to elements of
-        the tensor, and not at all after an in-place change. ``storage_offset`` is the start in the memory (by
-        default the tensor's start). Raises RuntimeError if elements would be outside the memory, or elements of the
+        the tensor, and not at all after an in-place change. ``storage_offset`` is the index of the first element (by
+        default, the tensor's). Raises RuntimeError if elements would be outside the memory, or elements of the
         tensor share memory."""
 
     def as_strided_(
@@ -197,9 +196,9 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Tensor:
         """In place: Elements of the tensor's whole memory, selected by sizes and strides (in elements). The result
         is a view if the tensor is on the CPU and covers its memory in order, else a copy. Gradients flow only to
-        elements of the tensor, and not at all after an in-place change. ``storage_offset`` is the start in the
-        memory (by default the tensor's start). Raises RuntimeError if elements would be outside the memory, or
-        elements of the tensor share memory."""
+        elements of the tensor, and not at all after an in-place change. ``storage_offset`` is the index of the first
+        element (by default, the tensor's). Raises RuntimeError if elements would be outside the memory, or elements
+        of the tensor share memory."""
 
     def as_strided_scatter(
         self,
@@ -251,7 +250,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: beta · input + alpha · batch1 batch2, for each matrix in the batch."""
 
     def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
-        """1 with the probability in each element (or with probability ``p``), else 0."""
+        """For each element, 1 with the probability that it contains (or with probability ``p``), else 0."""
 
     def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
         """In place: set each element to 1 with probability p (a number, or a tensor of numbers), else to 0."""
@@ -260,7 +259,8 @@ class Methods(Viewing, Generic[Tensor]):
         """Convert to bfloat16."""
 
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
-        """Count how often each of 0, 1, 2, ... occurs in a vector of integers. With weights, sum these instead."""
+        """Count how often each of 0, 1, 2, ... occurs in a vector of integers, or sum the ``weights`` of its
+        occurrences."""
 
     def bitwise_and(self, other: Tensor | Scalar) -> Tensor:
         """a & b, bit by bit (logical and of bools), elementwise; the operands broadcast."""
@@ -299,7 +299,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a ^ b, bit by bit, elementwise; the operands broadcast."""
 
     def bmm(self, mat2: Tensor) -> Tensor:
-        """The batched matrix product, (B, N, M) and (B, M, P) -> (B, N, P)."""
+        """The products of two batches of matrices, (B, N, M) and (B, M, P). The result has shape (B, N, P)."""
 
     def bool(self, memory_format: Any = None) -> Tensor:
         """Convert to bool."""
@@ -331,13 +331,13 @@ class Methods(Viewing, Generic[Tensor]):
         """Convert to int8."""
 
     def cholesky(self, upper: builtins.bool = False) -> Tensor:
-        """L in A = L Lᴴ, or Lᴴ if ``upper``. Raises LinAlgError if a matrix is not positive definite."""
+        """Return L such that A = L Lᴴ, or Lᴴ if ``upper``. Raises LinAlgError if a matrix is not positive definite."""
 
     def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
         """(L Lᴴ)⁻¹ for L from ``linalg.cholesky``, or (Lᴴ L)⁻¹ if ``upper``."""
 
     def cholesky_solve(self, input2: Tensor, upper: builtins.bool = False) -> Tensor:
-        """Solve L Lᴴ X = input, or Lᴴ L X = input if ``upper``, for L from ``linalg.cholesky`` (``input2``)."""
+        """Solve L Lᴴ X = input, or Lᴴ L X = input if ``upper``, where L is ``input2``, from ``linalg.cholesky``."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """At most ``chunks`` pieces of equal length (the last may be shorter). An empty axis gives ``chunks`` empty
@@ -393,7 +393,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: |a| with the sign of b, where -0.0 counts as negative, elementwise; the operands broadcast."""
 
     def corrcoef(self) -> Tensor:
-        """The correlations of the rows (variables) over the columns (observations)."""
+        """The correlation matrix of the rows, which are variables. The columns are observations."""
 
     def cos(self) -> Tensor:
         """cos x, elementwise."""
@@ -411,7 +411,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The number (int64) of nonzero elements along ``dim``."""
 
     def cov(self, *, correction: builtins.int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
-        """The covariances of the rows (variables) over the columns (observations).
+        """The covariance matrix of the rows, which are variables. The columns are observations.
 
         Args:
             fweights: (N,) integers, the number of times each observation occurs.
@@ -433,10 +433,12 @@ class Methods(Viewing, Generic[Tensor]):
         """Move the tensor to a GPU."""
 
     def cummax(self, dim: builtins.int) -> return_types.ValuesIndices[Tensor]:
-        """Running maxima along ``dim``: (values, indices). Among equal values, the last index is returned."""
+        """Return (values, indices) of the running maxima along ``dim``. For equal values, the last index is
+        returned."""
 
     def cummin(self, dim: builtins.int) -> return_types.ValuesIndices[Tensor]:
-        """Running minima along ``dim``: (values, indices). Among equal values, the last index is returned."""
+        """Return (values, indices) of the running minima along ``dim``. For equal values, the last index is
+        returned."""
 
     def cumprod(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
         """Cumulative products along ``dim``."""
@@ -469,13 +471,13 @@ class Methods(Viewing, Generic[Tensor]):
         """A matrix with a vector as its diagonal, or the diagonal of a matrix."""
 
     def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
-        """Matrices in the axes ``dim1`` and ``dim2``, with the input's last axis as their diagonals."""
+        """Matrices whose diagonals are the input's last axis. ``dim1`` and ``dim2`` are the axes of the matrices."""
 
     def diagflat(self, offset: builtins.int = 0) -> Tensor:
-        """All elements as a matrix's diagonal."""
+        """A matrix with these diagonal elements."""
 
     def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
-        """The elements (i, i + offset) of two axes, as a new last axis."""
+        """The elements with indices (i, i + offset) along two axes, as a new last axis."""
 
     def diagonal_scatter(
         self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1
@@ -485,8 +487,8 @@ class Methods(Viewing, Generic[Tensor]):
     def diff(
         self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None
     ) -> Tensor:
-        """Differences between adjacent elements along ``dim``, taken ``n`` times. If n is 0, a copy of only the
-        input."""
+        """Differences between adjacent elements along ``dim``, taken ``n`` times. If n is 0, returns a copy of
+        ``input``."""
 
     def digamma(self) -> Tensor:
         """The derivative of ln Γ(x), elementwise."""
@@ -540,10 +542,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: 2/√π ∫₀ˣ exp(-t²) dt, elementwise."""
 
     def erfc(self) -> Tensor:
-        """1 - erf x, precise even where that is tiny, elementwise."""
+        """1 - erf x, precise even where the result is tiny, elementwise."""
 
     def erfc_(self) -> Tensor:
-        """In place: 1 - erf x, precise even where that is tiny, elementwise."""
+        """In place: 1 - erf x, precise even where the result is tiny, elementwise."""
 
     def erfinv(self) -> Tensor:
         """The inverse of erf, elementwise."""
@@ -594,8 +596,8 @@ class Methods(Viewing, Generic[Tensor]):
         """The tensor with the axes from ``start_dim`` to ``end_dim`` merged into one."""
 
     def flip(self, *places: Any, dims: Any = None) -> Tensor:
-        """The tensor reversed along ``dims`` (separate numbers or one sequence). Raises RuntimeError for repeated
-        axes."""
+        """The tensor reversed along ``dims`` (separate numbers or one sequence). Raises RuntimeError if an axis
+        repeats."""
 
     def fliplr(self) -> Tensor:
         """The tensor reversed along axis 1."""
@@ -665,7 +667,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: fill with numbers of trials up to the first success, which has probability p in each trial."""
 
     def geqrf(self) -> return_types.geqrf[Tensor]:
-        """(a, tau), without a gradient. a contains R and, below it, Q's reflectors for
+        """Return (a, tau) without a gradient. a contains R and, below it, reflectors for
         ``linalg.householder_product``."""
 
     def ger(self, vec2: Tensor) -> Tensor:
@@ -699,20 +701,21 @@ class Methods(Viewing, Generic[Tensor]):
         """Convert to float16."""
 
     def heaviside(self, values: Tensor) -> Tensor:
-        """0 where input < 0, 1 where input > 0, and ``values`` where input is 0. As in PyTorch, 0 for NaN."""
+        """0 where input < 0, 1 where input > 0, and ``values`` where input is 0. NaN becomes 0, as in PyTorch."""
 
     def heaviside_(self, values: Tensor) -> Tensor:
-        """In place: 0 where input < 0, 1 where input > 0, and ``values`` where input is 0. As in PyTorch, 0 for NaN."""
+        """In place: 0 where input < 0, 1 where input > 0, and ``values`` where input is 0. NaN becomes 0, as in
+        PyTorch."""
 
     def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0) -> Tensor:
-        """The number of elements in each of ``bins`` equally wide bins from ``min`` to ``max`` (the tensor's
-        extremes if both are 0), in the tensor's dtype."""
+        """The number of elements in each of ``bins`` equally wide bins from ``min`` to ``max``, in the tensor's
+        dtype. If both bounds are 0, the bins range from the smallest to the largest element."""
 
     def histogram(
         self, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: builtins.bool = False
     ) -> return_types.histogram[Tensor]:
-        """(the number of elements in each bin, the bin edges). ``bins``: the number of equally wide bins from
-        ``range[0]`` to ``range[1]`` (by default the tensor's extremes), or a tensor of edges."""
+        """Return (the number of elements in each bin, the bin edges). ``bins`` is a tensor of edges, or the number
+        of equally wide bins from ``range[0]`` to ``range[1]``. By default, ``range`` contains the tensor's extremes."""
 
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """``tensor_split`` along axis 1, or axis 0 for vectors."""
@@ -765,21 +768,22 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: The tensor with every slice index[i] along ``dim`` set to ``value``."""
 
     def index_put(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """A copy with out[indices] = values. With ``accumulate``, they are added, even for repeated indices."""
+        """A copy with out[indices] = values. With ``accumulate``, adds the values, even at repeated indices."""
 
     def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """In place: set input[indices] = values, or with ``accumulate``, add the values, even for repeated indices."""
+        """In place: set input[indices] = values. With ``accumulate``, add the values instead, even at repeated
+        indices."""
 
     def index_reduce(
         self, dim: builtins.int, index: Tensor, source: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """Like ``scatter_reduce``, but reduces whole slices with the same index ("prod", "mean", "amax" or "amin")."""
+        """Like ``scatter_reduce``, but combines whole slices, and ``reduce`` is "prod", "mean", "amax" or "amin"."""
 
     def index_reduce_(
         self, dim: builtins.int, index: Tensor, source: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """In place: Like ``scatter_reduce``, but reduces whole slices with the same index ("prod", "mean", "amax" or
-        "amin")."""
+        """In place: Like ``scatter_reduce``, but combines whole slices, and ``reduce`` is "prod", "mean", "amax" or
+        "amin"."""
 
     def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
         """The slices along an axis at the given indices (a vector)."""
@@ -825,7 +829,7 @@ class Methods(Viewing, Generic[Tensor]):
         """Whether it is on ``meta`` and has no data."""
 
     def is_nonzero(self) -> builtins.bool:
-        """Whether the only element is not 0."""
+        """Whether the tensor's only element is not 0."""
 
     def is_pinned(self, device: Any = None) -> builtins.bool:
         """Always False, as memory is never page-locked or shared with other processes, which receive copies."""
@@ -894,12 +898,13 @@ class Methods(Viewing, Generic[Tensor]):
         """The size of an element in bytes."""
 
     def kron(self, other: Tensor) -> Tensor:
-        """The Kronecker product: each element of the input times the other tensor, as blocks."""
+        """The Kronecker product. It consists of blocks, each of which is an element of the input times the other
+        tensor."""
 
     def kthvalue(
         self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False
     ) -> return_types.ValuesIndices[Tensor]:
-        """The k-th smallest element along ``dim``: (values, indices)."""
+        """Return (values, indices) of the k-th smallest elements along ``dim``."""
 
     def lcm(self, other: Tensor | Scalar) -> Tensor:
         """The least common multiple of integers, elementwise; the operands broadcast."""
@@ -985,7 +990,8 @@ class Methods(Viewing, Generic[Tensor]):
         """The logarithm of the running sums of eˣ along ``dim``."""
 
     def logdet(self) -> Tensor:
-        """The logarithm of the determinant (the principal value if complex); NaN where the determinant is negative."""
+        """The logarithm of the determinant (the principal value if complex), or NaN where the determinant is
+        negative."""
 
     def logical_and(self, other: Tensor | Scalar) -> Tensor:
         """Both are nonzero, elementwise; the operands broadcast."""
@@ -1031,7 +1037,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a < b, elementwise; the operands broadcast."""
 
     def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> tuple[Tensor, ...]:
-        """(LU, pivots) from ``linalg.lu_factor``, followed by info if ``get_infos``."""
+        """Return (LU, pivots) from ``linalg.lu_factor``, followed by info if ``get_infos``."""
 
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """``linalg.lu_solve`` with the right-hand side first."""
@@ -1045,7 +1051,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The tensor with its last two axes swapped."""
 
     def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-        """In place: apply a Python function to each pair of elements (slow, on the CPU)."""
+        """In place: apply a Python function to each pair of elements. This is slow, and runs on the CPU."""
 
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
         """The tensor with ``value`` (a number or a 0-d tensor) where the bool mask is True."""
@@ -1068,10 +1074,10 @@ class Methods(Viewing, Generic[Tensor]):
         broadcast."""
 
     def matrix_exp(self) -> Tensor:
-        """The matrix exponential of square matrices: Σ xⁿ / n!"""
+        """The matrix exponential Σ xⁿ / n! of square matrices."""
 
     def matrix_power(self, n: builtins.int) -> Tensor:
-        """A square matrix to the power n. A negative n means a power of its inverse."""
+        """A square matrix to the power n. If n is negative, return a power of the inverse."""
 
     @overload
     def max(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
@@ -1101,29 +1107,33 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def median(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The median, or the lower of the two middle elements; NaN if any element is NaN. With ``dim``, (values,
+        """The median (the lower of two middle elements), or NaN if any is NaN. With ``dim``, return (values,
         indices)."""
 
     @overload
     def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
-        """The median, or the lower of the two middle elements; NaN if any element is NaN. With ``dim``, (values,
+        """The median (the lower of two middle elements), or NaN if any is NaN. With ``dim``, return (values,
         indices)."""
 
     @overload
     def min(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
-        """The smallest element. With ``dim``, returns (values, indices); with a tensor, the elementwise minimum."""
+        """The smallest element. With ``dim``, returns (values, indices); with another tensor, the elementwise
+        minimum."""
 
     @overload
     def min(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.min[Tensor]:
-        """The smallest element. With ``dim``, returns (values, indices); with a tensor, the elementwise minimum."""
+        """The smallest element. With ``dim``, returns (values, indices); with another tensor, the elementwise
+        minimum."""
 
     @overload
     def min(self, dim: Tensor) -> Tensor:
-        """The smallest element. With ``dim``, returns (values, indices); with a tensor, the elementwise minimum."""
+        """The smallest element. With ``dim``, returns (values, indices); with another tensor, the elementwise
+        minimum."""
 
     @overload
     def min(self, *, other: Tensor) -> Tensor:
-        """The smallest element. With ``dim``, returns (values, indices); with a tensor, the elementwise minimum."""
+        """The smallest element. With ``dim``, returns (values, indices); with another tensor, the elementwise
+        minimum."""
 
     def minimum(self, other: Tensor | Scalar) -> Tensor:
         """min(a, b); equal operands share the gradient, elementwise; the operands broadcast."""
@@ -1132,15 +1142,14 @@ class Methods(Viewing, Generic[Tensor]):
         """The product of two matrices."""
 
     def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.ValuesIndices[Tensor]:
-        """The most frequent value along ``dim``, or the smallest if tied: (values, indices of the last occurrence)."""
+        """The most frequent value along ``dim`` (the smallest if tied). Returns (values, indices of last
+        occurrences)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
-        """The tensor with axes moved to other positions. Raises RuntimeError for repeated axes or unequal numbers of
-        axes."""
+        """The tensor with axes moved to other positions. Raises RuntimeError if axes repeat or their numbers differ."""
 
     def movedim(self, source: Any, destination: Any) -> Tensor:
-        """The tensor with axes moved to other positions. Raises RuntimeError for repeated axes or unequal numbers of
-        axes."""
+        """The tensor with axes moved to other positions. Raises RuntimeError if axes repeat or their numbers differ."""
 
     def msort(self) -> Tensor:
         """The tensor sorted along the first axis."""
@@ -1154,10 +1163,10 @@ class Methods(Viewing, Generic[Tensor]):
     def multinomial(
         self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None
     ) -> Tensor:
-        """Draw indices with the weights in each row, (..., num_samples) int64. For one sample per row, or several
-        without replacement, this selects the largest p / Exp(1), as PyTorch does. For several with replacement, it
-        inverts the cumulative sums. On a GPU, one sample per row also uses the cumulative sums, so the indices
-        differ from those on a CPU, and the weights are not checked, as this would require synchronization.
+        """Draw indices with the weights in each row. The result (..., num_samples) is int64. For one sample per row,
+        or several without replacement, this selects the largest p / Exp(1), as PyTorch does. For several with
+        replacement, it inverts the cumulative sums. On a GPU, it also does so for one sample per row, so the indices
+        differ from those on a CPU; and the weights are not checked, as this would require synchronization.
 
         Raises RuntimeError if weights are negative, not finite or all 0 (on the CPU), if there are more samples than
         weights, or if there are more than 2²⁴ weights, the limit for cumulative sums in float32.
@@ -1182,12 +1191,14 @@ class Methods(Viewing, Generic[Tensor]):
     def nan_to_num(
         self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None
     ) -> Tensor:
-        """Replace NaN and infinities; the latter, by default, with the largest finite numbers."""
+        """Replace NaN with ``nan``, and infinities with ``posinf`` and ``neginf`` (by default, the largest finite
+        numbers)."""
 
     def nan_to_num_(
         self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None
     ) -> Tensor:
-        """In place: Replace NaN and infinities; the latter, by default, with the largest finite numbers."""
+        """In place: Replace NaN with ``nan``, and infinities with ``posinf`` and ``neginf`` (by default, the largest
+        finite numbers)."""
 
     def nanmean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
         """The mean over ``dim``, ignoring NaN."""
@@ -1209,7 +1220,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The sum over ``dim``, treating NaN as 0."""
 
     def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
-        """``length`` elements along an axis, beginning at ``start``."""
+        """``length`` elements along an axis, starting at ``start``."""
 
     def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
         """``narrow``, copied."""
@@ -1247,7 +1258,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The number of elements."""
 
     def new(self, *data: Any, device: Any = None) -> Tensor:
-        """A tensor of the same type, from sizes or a sequence of values. This is a legacy method of PyTorch."""
+        """Create a tensor of the same type from sizes or a sequence of values. This is a legacy method of PyTorch."""
 
     def new_empty(
         self,
@@ -1314,7 +1325,7 @@ class Methods(Viewing, Generic[Tensor]):
         requires_grad: builtins.bool = False,
         memory_format: Any = None,
     ) -> Tensor:
-        """A tensor from data, by default with this one's dtype and device."""
+        """A tensor from data, by default with this tensor's dtype and device."""
 
     def new_zeros(
         self,
@@ -1349,7 +1360,7 @@ class Methods(Viewing, Generic[Tensor]):
     def norm(
         self, p: builtins.float | str = "fro", dim: Dims = None, keepdim: builtins.bool = False, dtype: Any = None
     ) -> Tensor:
-        """The p-norm over ``dim``, (Σ |x|ᵖ)^(1/p). "fro" is 2, inf the largest |x|, and "nuc" the sum of singular
+        """The p-norm over ``dim``, (Σ |x|ᵖ)^(1/p). "fro" means 2, inf means max |x|, and "nuc" the sum of singular
         values."""
 
     def normal_(
@@ -1372,8 +1383,8 @@ class Methods(Viewing, Generic[Tensor]):
     def ormqr(
         self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False
     ) -> Tensor:
-        """Q input3 (input3 Q if not ``left``), where input and input2 are a and tau from ``geqrf``, which represent
-        Q. Uses Qᴴ instead of Q if ``transpose``. Raises RuntimeError if shapes do not match."""
+        """Multiply Q and input3, or input3 and Q if not ``left``. Q is represented by ``input`` and ``input2``, the
+        results a and tau of ``geqrf``. If ``transpose``, Qᴴ replaces Q. Raises RuntimeError if shapes do not match."""
 
     def outer(self, vec2: Tensor) -> Tensor:
         """The outer product aᵢ bⱼ of two vectors."""
@@ -1383,7 +1394,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The tensor's index among the outputs of its op."""
 
     def permute(self, *order: Any, dims: Any = None) -> Tensor:
-        """The tensor with its axes in the order ``dims`` (separate numbers or one sequence)."""
+        """The tensor with its axes in the order ``dims``, passed as separate numbers or one sequence."""
 
     def pin_memory(self, device: Any = None) -> Tensor:
         """The tensor itself. See ``is_pinned``."""
@@ -1410,14 +1421,15 @@ class Methods(Viewing, Generic[Tensor]):
         """The product over ``dim``, or over all elements if None."""
 
     def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """The tensor with the elements at flat indices set to ``source``, or with ``accumulate``, increased by it."""
+        """The tensor with elements at flat indices set to ``source`` or, with ``accumulate``, increased by
+        ``source``."""
 
     def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
-        """In place: The tensor with the elements at flat indices set to ``source``, or with ``accumulate``,
-        increased by it."""
+        """In place: The tensor with elements at flat indices set to ``source`` or, with ``accumulate``, increased by
+        ``source``."""
 
     def qr(self, some: builtins.bool = True) -> return_types.qr[Tensor]:
-        """(Q, R) in input = Q R. Q is square if not ``some``."""
+        """Return (Q, R) such that input = Q R. If not ``some``, Q is square."""
 
     def quantile(
         self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = "linear"
@@ -1435,8 +1447,8 @@ class Methods(Viewing, Generic[Tensor]):
         self, low: builtins.int = ..., high: builtins.int | None = ..., *, generator: Generator | None = None
     ) -> Tensor:
         """In place: fill with integers in [low, high). PyTorch calls the bounds ``from`` and ``to``. ``random_(n)``
-        starts at 0. Without bounds, they range from 0 to the dtype's maximum, or for floats, as far as every integer
-        is exact."""
+        and ``random_()`` start at 0. Without bounds, the maximum is the dtype's or, for floats, the limit of exact
+        integers."""
 
     def ravel(self) -> Tensor:
         """All elements as a vector."""
@@ -1465,19 +1477,20 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: a - ⌊a / b⌋ b, with the sign of b, elementwise; the operands broadcast."""
 
     def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
-        """Scale each slice along ``dim`` whose p-norm exceeds ``maxnorm`` down to that norm."""
+        """Scale down each slice along ``dim`` whose p-norm exceeds ``maxnorm``, so that its norm is ``maxnorm``."""
 
     def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
-        """In place: Scale each slice along ``dim`` whose p-norm exceeds ``maxnorm`` down to that norm."""
+        """In place: Scale down each slice along ``dim`` whose p-norm exceeds ``maxnorm``, so that its norm is
+        ``maxnorm``."""
 
     def repeat(self, *counts: Any, repeats: Any = None) -> Tensor:
-        """The tensor repeated ``repeats`` times along each axis; extra numbers add new axes in front."""
+        """Repeat the tensor along each axis, as often as ``repeats`` specifies. Extra numbers add leading axes."""
 
     def repeat_interleave(
         self, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None
     ) -> Tensor:
-        """Repeat each element along an axis or of the flattened tensor. If only counts are passed, repeat each
-        index."""
+        """Repeat elements along ``dim``, or of the flattened tensor if None. If only counts are passed, repeat the
+        indices."""
 
     def reshape(self, *lengths: Any, shape: Any = None) -> Tensor:
         """The same elements in another shape, without copying if possible. A length of -1 is inferred."""
@@ -1506,10 +1519,11 @@ class Methods(Viewing, Generic[Tensor]):
         """The tensor rotated ``k`` times by 90 degrees, from the first axis in ``dims`` towards the second."""
 
     def round(self, *, decimals: builtins.int = 0) -> Tensor:
-        """Round to the nearest integer, or to ``decimals`` places, elementwise, with ties to even."""
+        """Round each element to the nearest integer, or to ``decimals`` decimal places. Ties round to even."""
 
     def round_(self, *, decimals: builtins.int = 0) -> Tensor:
-        """In place: Round to the nearest integer, or to ``decimals`` places, elementwise, with ties to even."""
+        """In place: Round each element to the nearest integer, or to ``decimals`` decimal places. Ties round to
+        even."""
 
     def rsqrt(self) -> Tensor:
         """1 / √x, elementwise."""
@@ -1551,14 +1565,15 @@ class Methods(Viewing, Generic[Tensor]):
     def scatter_reduce(
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """Reduce elements of ``src`` with the same index by "sum", "mean", "prod", "amax" or "amin", together with
-        the existing element if ``include_self``. Tied extremes share the gradient."""
+        """Combine all elements of ``src`` that have the same index, and the existing element if ``include_self``, by
+        "sum", "mean", "prod", "amax" or "amin". In the last two, tied elements share the gradient."""
 
     def scatter_reduce_(
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """In place: Reduce elements of ``src`` with the same index by "sum", "mean", "prod", "amax" or "amin",
-        together with the existing element if ``include_self``. Tied extremes share the gradient."""
+        """In place: Combine all elements of ``src`` that have the same index, and the existing element if
+        ``include_self``, by "sum", "mean", "prod", "amax" or "amin". In the last two, tied elements share the
+        gradient."""
 
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """The slice at ``index`` along an axis."""
@@ -1569,10 +1584,10 @@ class Methods(Viewing, Generic[Tensor]):
     def set_(
         self, source: Any = None, storage_offset: builtins.int = 0, size: Any = None, stride: Any = None
     ) -> Tensor:
-        """In place: use the memory of another tensor or a storage, or become empty without a source.
-        ``storage_offset`` is the position of the first element in that memory, ``size`` the shape (by default all of
-        a storage), and ``stride`` the strides in elements (by default contiguous). Raises RuntimeError if the
-        elements extend past the end of the memory, or the storage has elements of another dtype."""
+        """In place: use the memory of another tensor or a storage. Without a source, the tensor becomes empty. The
+        first element is at ``storage_offset``. ``size`` is the shape (by default, a vector of all remaining
+        elements), and ``stride`` contains the strides in elements (by default contiguous). Raises RuntimeError if
+        the elements extend past the end of the memory, or the storage has elements of another dtype."""
 
     def setitem(self, key: Any, value: Any) -> None:
         """Set input[key] = value in place. Gradients flow to the value and to the rest of the tensor."""
@@ -1654,12 +1669,12 @@ class Methods(Viewing, Generic[Tensor]):
     def split(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
     ) -> tuple[Tensor, ...]:
-        """Pieces of equal length (the last may be shorter), or of the listed lengths."""
+        """Split an axis into pieces of equal length (the last may be shorter), or of the listed lengths."""
 
     def split_with_sizes(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
     ) -> tuple[Tensor, ...]:
-        """Pieces of equal length (the last may be shorter), or of the listed lengths."""
+        """Split an axis into pieces of equal length (the last may be shorter), or of the listed lengths."""
 
     def sqrt(self) -> Tensor:
         """√x, elementwise."""
@@ -1674,10 +1689,11 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: x²; int64 for bools, elementwise."""
 
     def squeeze(self, dim: Any = None, *dims: builtins.int) -> Tensor:
-        """Remove all axes of length 1, or only those in ``dim`` (separate numbers or one sequence)."""
+        """Remove all axes of length 1, or only those in ``dim``, passed as separate numbers or one sequence."""
 
     def squeeze_(self, dim: Any = None, *dims: builtins.int) -> Tensor:
-        """In place: Remove all axes of length 1, or only those in ``dim`` (separate numbers or one sequence)."""
+        """In place: Remove all axes of length 1, or only those in ``dim``, passed as separate numbers or one
+        sequence."""
 
     def std(
         self,
@@ -1711,9 +1727,9 @@ class Methods(Viewing, Generic[Tensor]):
             center: centre frame t at t · hop_length instead of starting it there. The signal is first padded by half a
                 frame at both ends (``pad_mode``: "reflect", "replicate", "circular" or "constant").
             normalized: divide by √n_fft.
-            onesided: keep only n_fft // 2 + 1 frequencies, as the others are conjugates; the default for real input.
-            return_complex: if False, return real and imaginary parts along a new last axis. Set it for real signals.
-            align_to_window: without ``center``, start the window of frame t, instead of the frame, at t · hop_length.
+            onesided: keep only n_fft // 2 + 1 frequencies, as the others are conjugates (the default for real input).
+            return_complex: if False, return real and imaginary parts along a new last axis. Required for real signals.
+            align_to_window: if not ``center``, start the window of frame t, not the frame, at t · hop_length.
 
         Raises RuntimeError if lengths do not match, or are not positive.
         """
@@ -1726,11 +1742,13 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def stride(self, dim: None = None) -> tuple[builtins.int, ...]:
-        """The stride along each axis, in elements. Empty tensors, which have none in NumPy, count as contiguous."""
+        """The stride along each axis, in elements. Empty tensors, which have no strides in NumPy, count as
+        contiguous."""
 
     @overload
     def stride(self, dim: builtins.int) -> builtins.int:
-        """The stride along each axis, in elements. Empty tensors, which have none in NumPy, count as contiguous."""
+        """The stride along each axis, in elements. Empty tensors, which have no strides in NumPy, count as
+        contiguous."""
 
     def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """input - alpha · other, elementwise; the operands broadcast. Raises RuntimeError if either is bool."""
@@ -1748,10 +1766,10 @@ class Methods(Viewing, Generic[Tensor]):
         """The sum over ``dim``, or over all elements if None."""
 
     def sum_to_size(self, *lengths: Any, size: Any = None) -> Tensor:
-        """The tensor summed over the axes along which ``size`` would be broadcast to its shape."""
+        """The tensor summed over the axes along which ``size`` would be broadcast to the tensor's shape."""
 
     def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> return_types.svd[Tensor]:
-        """(U, S, V) in input = U diag(S) Vᴴ. Note that ``linalg.svd`` returns Vᴴ instead of V.
+        """Return (U, S, V) such that input = U diag(S) Vᴴ. Note that ``linalg.svd`` returns Vᴴ instead of V.
 
         Args:
             some: whether U and V have min(M, N) columns; if not, they are square.
@@ -1797,10 +1815,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: tanh x, elementwise."""
 
     def tensor_split(self, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Pieces whose lengths differ by at most one, or pieces that begin at the given indices."""
+        """Split an axis into pieces whose lengths differ by at most one, or at the given indices."""
 
     def tile(self, *repeats: Any, dims: Any = None) -> Tensor:
-        """Like ``repeat``, but prepends ones if there are too few numbers."""
+        """Like ``repeat``, but if there are fewer numbers than axes, ones are prepended."""
 
     def to(
         self,
@@ -1821,7 +1839,7 @@ class Methods(Viewing, Generic[Tensor]):
     def topk(
         self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True
     ) -> return_types.topk[Tensor]:
-        """The k largest (or smallest) elements along ``dim``, in order, as (values, indices)."""
+        """The k largest (or smallest) elements along ``dim``, sorted, as (values, indices)."""
 
     def trace(self) -> Tensor:
         """The sum of a matrix's diagonal."""
@@ -1842,17 +1860,18 @@ class Methods(Viewing, Generic[Tensor]):
         """Solve A X = input, or Aᴴ X = input if ``transpose``, for a triangle of A. Returns (X, A)."""
 
     def tril(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """The lower triangle of the last two axes, including the diagonals up to ``diagonal`` (0 is the main one)."""
+        """The lower triangle of the last two axes, up to and including diagonal number ``diagonal`` (0 is the main
+        one)."""
 
     def tril_(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """In place: The lower triangle of the last two axes, including the diagonals up to ``diagonal`` (0 is the
-        main one)."""
+        """In place: The lower triangle of the last two axes, up to and including diagonal number ``diagonal`` (0 is
+        the main one)."""
 
     def triu(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """The upper triangle of the last two axes, beginning with the diagonal ``diagonal``."""
+        """The upper triangle of the last two axes, starting with diagonal number ``diagonal``."""
 
     def triu_(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
-        """In place: The upper triangle of the last two axes, beginning with the diagonal ``diagonal``."""
+        """In place: The upper triangle of the last two axes, starting with diagonal number ``diagonal``."""
 
     def true_divide(self, other: Tensor | Scalar) -> Tensor:
         """a / b, elementwise; the operands broadcast."""
@@ -1868,11 +1887,13 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def type(self, dtype: None = None) -> str:
-        """Convert to another dtype or type (``torch.FloatTensor``). Without arguments, return the type's name."""
+        """Convert to another dtype or tensor type (``torch.FloatTensor``). Without arguments, return the type's
+        name."""
 
     @overload
     def type(self, dtype: Any, non_blocking: builtins.bool = False) -> Tensor:
-        """Convert to another dtype or type (``torch.FloatTensor``). Without arguments, return the type's name."""
+        """Convert to another dtype or tensor type (``torch.FloatTensor``). Without arguments, return the type's
+        name."""
 
     def type_as(self, other: Tensor) -> Tensor:
         """Convert to another tensor's dtype and device."""
@@ -1884,7 +1905,8 @@ class Methods(Viewing, Generic[Tensor]):
         """The tensor with one axis split into several."""
 
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
-        """Windows of ``size`` elements along an axis, one every ``step``, as a new last axis (a copy, not a view)."""
+        """Copy windows of ``size`` elements along an axis to a new last axis. A window starts every ``step``
+        elements."""
 
     def uniform_(
         self, low: builtins.float = 0.0, high: builtins.float = 1.0, *, generator: Generator | None = None
@@ -1893,7 +1915,8 @@ class Methods(Viewing, Generic[Tensor]):
 
     @overload
     def unique(self, sorted: builtins.bool = True, *, dim: Axis = None) -> Tensor:
-        """The distinct values in ascending order, and optionally each element's index among them, and their counts."""
+        """The distinct values in ascending order. Optionally returns each element's index among them, and their
+        counts."""
 
     @overload
     def unique(
@@ -1903,11 +1926,12 @@ class Methods(Viewing, Generic[Tensor]):
         return_counts: builtins.bool = False,
         dim: Axis = None,
     ) -> Any:
-        """The distinct values in ascending order, and optionally each element's index among them, and their counts."""
+        """The distinct values in ascending order. Optionally returns each element's index among them, and their
+        counts."""
 
     @overload
     def unique_consecutive(self, *, dim: builtins.int | None = None) -> Tensor:
-        """The values without consecutive repeats. Optionally returns each element's index among them, and the
+        """The values without consecutive repeats. Optionally return each element's index among them, and their
         counts."""
 
     @overload
@@ -1917,7 +1941,7 @@ class Methods(Viewing, Generic[Tensor]):
         return_counts: builtins.bool = False,
         dim: builtins.int | None = None,
     ) -> Any:
-        """The values without consecutive repeats. Optionally returns each element's index among them, and the
+        """The values without consecutive repeats. Optionally return each element's index among them, and their
         counts."""
 
     def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
@@ -1927,12 +1951,12 @@ class Methods(Viewing, Generic[Tensor]):
     def unsafe_split(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
     ) -> tuple[Tensor, ...]:
-        """Pieces of equal length (the last may be shorter), or of the listed lengths."""
+        """Split an axis into pieces of equal length (the last may be shorter), or of the listed lengths."""
 
     def unsafe_split_with_sizes(
         self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
     ) -> tuple[Tensor, ...]:
-        """Pieces of equal length (the last may be shorter), or of the listed lengths."""
+        """Split an axis into pieces of equal length (the last may be shorter), or of the listed lengths."""
 
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """The tensor with a new axis of length 1 at ``dim``."""
@@ -1954,11 +1978,11 @@ class Methods(Viewing, Generic[Tensor]):
         """The variance over ``dim``, with divisor n - correction (by default n - 1)."""
 
     def vdot(self, other: Tensor) -> Tensor:
-        """Σ conj(aᵢ) bᵢ of two vectors."""
+        """Σ conj(aᵢ) bᵢ for two vectors."""
 
     def view(self, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-        """Like ``reshape``, but never copies. With a dtype, reinterprets the bytes as that dtype, without a
-        gradient. Raises RuntimeError if the memory order does not allow a view; use ``reshape`` in that case."""
+        """Like ``reshape``, but never copies. If ``dtype`` is passed, reinterprets the bytes as that dtype; this has
+        no gradient. Raises RuntimeError if the memory order does not allow a view; use ``reshape`` in that case."""
 
     def view_as(self, other: Tensor) -> Tensor:
         """View in another tensor's shape."""

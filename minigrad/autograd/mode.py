@@ -164,7 +164,7 @@ class enable_grad(no_grad):
 
 
 class inference_mode(no_grad):
-    """Disable gradient recording, like ``no_grad``: ``with inference_mode():`` or ``@inference_mode()``.
+    """Disable gradient recording, like ``no_grad``, in ``with inference_mode():`` or under ``@inference_mode()``.
 
     Args:
         mode: if False, enable recording instead, like ``enable_grad``.

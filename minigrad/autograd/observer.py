@@ -1,4 +1,4 @@
-"""Observers, which are notified of each op, each gradient, each node of the backward pass, and spans around them.
+"""Observers, which are notified of each op, each gradient, each node of the backward pass, and each ``span``.
 
 Anomaly mode, checkpointing, the profiler and graph drawings use observers. An observer belongs to the thread that
 registered it. Without observers, the cost per op is one check of an empty tuple.
@@ -47,8 +47,8 @@ class Observer:
         """An op has raised an error instead of returning a result."""
 
     def arrived(self, target: Any, slot: int, gradient: Any) -> None:
-        """A gradient is complete: that of a node's result ``slot``, before the node's rules run, or that of a leaf at
-        the end of the pass. It is an Array, or a Tensor if the backward pass itself is recorded."""
+        """A gradient is complete. For a node's result ``slot``, this is before the node's rules run; for a leaf, at the
+        end of the pass. The gradient is an Array, or a Tensor if the backward pass itself is recorded."""
 
     def passing(self, node: Any) -> None:
         """A node's rules are about to run."""
@@ -64,7 +64,7 @@ class Observer:
         """A backward pass has ended."""
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
-        """A span begins: a module's call, an optimizer step, a batch, a backward pass, a call that creates tensors."""
+        """A span begins: a module call, an optimizer step, a batch, a backward pass, or a call that creates tensors."""
 
     def left(self) -> None:
         """The innermost span ends, possibly with an exception."""
@@ -80,7 +80,7 @@ def observed(*observers: Observer, exclusive: bool = False) -> Iterator[None]:
 
 
 def register(observers: tuple[Observer, ...]) -> None:
-    """Set this thread's observers. If they equal those of all threads, later changes to the latter apply too."""
+    """Set this thread's observers. If these are those of all threads, later changes for all threads apply here."""
     if observers == Watch.observers:
         vars(watch).pop("observers", None)
     else:
@@ -88,8 +88,8 @@ def register(observers: tuple[Observer, ...]) -> None:
 
 
 def restore(before: tuple[Observer, ...], everywhere: tuple[Observer, ...], exclusive: bool = False) -> None:
-    """Restore this thread's observers to ``before``, minus any detached and plus any attached since ``everywhere`` were
-    the observers of all threads. ``exclusive``: the observers in ``before`` were suspended meanwhile."""
+    """Restore this thread's observers to ``before``, without those detached, and with those attached, since all
+    threads' observers were ``everywhere``. With ``exclusive``, the observers in ``before`` were suspended meanwhile."""
     now = watch.observers
     lasting = tuple(o for o in now if o.lasts and o not in before)
     before = (*(o for o in before if exclusive or not o.lasts or o in now), *lasting)
@@ -114,8 +114,8 @@ def detach(observer: Observer) -> None:
 
 class span:
     """``with span("Adam.step", "step", optimizer):`` notifies the observers when a span begins and ends. ``name`` is
-    its name in a profile and ``kind`` is "module", "step", "data", "walk" or "call". ``subject`` is the module, the
-    optimizer and so on; for a walk, its roots; and for a call, a list that contains the result when the span ends."""
+    its name in a profile and ``kind`` is "module", "step", "data", "walk" or "call". ``subject`` is the module or
+    optimizer. For a walk, it is the roots; for a call, it is a list that contains the result when the span ends."""
 
     __slots__ = ("arguments", "observers")
 

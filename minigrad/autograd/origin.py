@@ -42,7 +42,7 @@ def weak(value: Any, array: Any) -> WeakValue:
 
 
 def noted(args: Sequence[Any], places: Iterable[int]) -> list[Any]:
-    """The arguments at these positions as a node keeps them: small constants, and WeakValues of tensors and arrays."""
+    """The arguments at these positions, as nodes keep them: small constants, and WeakValues of tensors and arrays."""
     values = []
     for i in places:
         value = args[i]

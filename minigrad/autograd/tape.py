@@ -82,7 +82,7 @@ class Node:
         results: for an op with several results, the shape, dtype and namespace of each.
         hooks: for each result, functions that receive its gradient and may replace it.
         place: the line of the program that called the op, if an observer has recorded it.
-        order: its number in order of creation: a node is younger than all nodes it depends on.
+        order: its number in order of creation, which is larger than those of all nodes it depends on.
     """
 
     __slots__ = (

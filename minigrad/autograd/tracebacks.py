@@ -278,7 +278,7 @@ def at(file: str, line: int | str) -> str:
 
 
 def cell(file: str) -> str:
-    """The name of the notebook cell with the file ipykernel_123/456.py: "cell 5" for execution count 5, else ""."""
+    """The name of the notebook cell with this file (ipykernel_123/456.py), such as "cell 5", or "" for other files."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     known = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
     number = known and re.search(r"\d+", known[1])

@@ -62,12 +62,12 @@ def backward(
 
 
 def pass_back(root: Variable, gradient: Variable | None = None, retain: bool = True) -> None:
-    """Run a backward pass for observers from a tensor with this gradient (None means 1), without changing ``.grad``."""
+    """Run a backward pass for observers only, from a tensor with this gradient (1 if None). ``.grad`` is unchanged."""
     Walk((root,), starts((root,), gradient)).run(retain)
 
 
 def listed(tensors: Any) -> Targets:
-    """A tuple of the tensors. Graph edges (``graph.py``) become the tensors to walk from or to."""
+    """The tensors as a tuple. Graph edges (``graph.py``) become the tensors at which a pass starts or ends."""
     many = (tensors,) if isinstance(tensors, Variable) or hasattr(tensors, "tensor") else tensors
     return tuple(t if isinstance(t, Variable) else t.tensor() for t in many)
 
@@ -98,7 +98,7 @@ class Walk:
     """One backward pass: the nodes that have received a gradient, the youngest first, and the leaves' gradients.
 
     Args:
-        roots, starts: where to begin, and the gradient at each root.
+        roots, starts: the tensors to start from, and the gradient at each of them.
         targets: only follow the paths that lead to these, and collect their gradients. None follows every path.
         create: record the computation of the gradients.
 
@@ -166,7 +166,7 @@ class Walk:
             watch.notify("ended")
 
     def at_targets(self) -> list[tuple[Any, Any, bool]]:
-        """The targets that a gradient has reached and that no hook reports, each once."""
+        """The targets that have received a gradient and that no hook reports, without duplicates."""
         pairs = zip(self.targets, self.gradients, strict=True)
         once: dict[int, Any] = {id(target): (target, gradient, False) for target, gradient in pairs}
         return [(t, g, ours) for t, g, ours in once.values() if g is not None and not t.retains_grad]
@@ -286,7 +286,7 @@ def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]
 
 
 def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[Any, bool] | None) -> list[Any]:
-    """The gradient for each input of a node that needs one, or None if it does not lead to a target."""
+    """The gradients of the node's inputs that need one. A gradient that does not lead to a target is None."""
     op, plan, out = node.op, node.plan, node.out
     if not op.rules:
         raise errors.no_rule(op)

@@ -1,6 +1,6 @@
-"""The only package that distinguishes NumPy from CuPy: arrays, random numbers, kernels. Other code calls ``xp(array)``
-for the array's namespace (``numpy`` or ``cupy``, which share an interface), and ``of(array)`` for everything
-else, an object with the attributes of ``Backend`` (registry.py)."""
+"""Arrays, random numbers and kernels. Only this package distinguishes NumPy from CuPy. Other code calls ``xp(array)``
+for the array's namespace (``numpy`` or ``cupy``, which share an interface). For everything else, it calls
+``of(array)``, which returns an object with the attributes of ``Backend`` (registry.py)."""
 
 from . import cpu
 from .device import Device as Device

@@ -1,6 +1,6 @@
-"""Controls the number of threads in NumPy's BLAS. It must be one while our own threads run, since OpenBLAS threads spin
-for a while after a product and take cores from ours. NumPy's wheels ship OpenBLAS, whose functions are looked up in the
-libraries that NumPy has loaded. With another BLAS, nothing changes."""
+"""Controls the number of threads in NumPy's BLAS. The number must be one while our own threads run, since OpenBLAS
+threads spin for a while after a product and take cores from ours. NumPy's wheels ship OpenBLAS, whose functions are
+looked up in the libraries that NumPy has loaded. With another BLAS, nothing changes."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def _functions(names: list[list[str]]) -> list[Any] | None:
 
 
 def _libraries() -> Iterator[str]:
-    """The path of NumPy's library, which leads to OpenBLAS's functions except on Windows, and then the path of OpenBLAS
-    itself, which NumPy's wheels put in a folder next to the package."""
+    """Yield the path of NumPy's library, which gives access to OpenBLAS's functions except on Windows, and then the
+    path of OpenBLAS itself, which NumPy's wheels put in a folder next to the package."""
     yield str(sys.modules["numpy._core._multiarray_umath"].__file__)
     folder = os.path.dirname(np.__file__) + ".libs"
     if os.path.isdir(folder):
@@ -113,7 +113,7 @@ class one_thread:
 
 
 def _lock(owner: object) -> None:
-    """Wait until the owner holds the lock. It may already hold the lock if an interrupt kept it from unlocking. (A
+    """Wait until the owner holds the lock. It may already hold the lock if an interrupt kept it from releasing it. (A
     ``threading`` lock does not know its owner, and would stay locked forever.)"""
     while _gate.setdefault("owner", owner) is not owner:
         time.sleep(0)

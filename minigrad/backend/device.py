@@ -18,7 +18,7 @@ class Device:
     Args:
         type: "cpu", "cuda", "cuda:INDEX", or "meta" for tensors with a shape but no elements. A Device is copied.
             PyTorch's other types ("mps", "xla") can be named and compared, but tensors cannot be created there.
-        index: the GPU's number, unless ``type`` contains it.
+        index: the GPU's index, unless ``type`` contains it.
 
     Raises RuntimeError if the string does not name a device.
 

@@ -23,7 +23,7 @@ def library(name: str, needed: str, *packages: str) -> Any:
 
 
 def how_to_install(*packages: str) -> str:
-    """A command that installs optional packages for the running Python, to follow a colon in a message.
+    """A command that installs optional packages for the running Python. It follows a colon in a message.
 
     It names the packages themselves, which also works for a wheel or a checkout on PYTHONPATH.
 

@@ -20,7 +20,7 @@ from .device import NO_DATA, Device
 
 _META = Device("meta")
 _ATTRIBUTES = frozenset(("shape", "dtype", "ndim", "size", "strides", "itemsize", "nbytes", "flags"))
-# Functions that return views, whose results only have lengths of their operands, and whose shapes depend on values.
+# Functions that return views; whose results only have lengths of their operands; and whose shapes depend on values.
 _VIEWS = "as_strided broadcast_to diagonal expand_dims imag moveaxis real squeeze swapaxes transpose"
 _LENGTHS_OF_OPERANDS = """
     all amax amin angle any argmax argmin argpartition argsort array ascontiguousarray clip conjugate count_nonzero

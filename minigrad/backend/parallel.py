@@ -60,8 +60,8 @@ def _cpus() -> list[int]:
 
 class _ThreadPool:
     """Threads that run blocks of compiled loops without Python (``compiled/thread_pool.py``), alongside the calling
-    thread. Each is bound to a CPU other than the caller's, if possible. ``user`` is the call that uses the pool: the
-    first one to add itself. ``threads`` are the threads that the system could start."""
+    thread. Each is bound to a CPU other than the caller's, if possible. ``user`` is the call that uses the pool, which
+    is the first to add itself. ``threads`` are the threads that the system could start."""
 
     def __init__(self, library: store.Library, count: int) -> None:
         import threading  # imported here, as only compiled loops need threads
@@ -122,7 +122,7 @@ def _sched_getcpu() -> Callable[[], int] | None:
 
 def launch(kernel: int, words: bytes, spec: bytes, arguments: int, count: int, grain: int) -> int:
     """Run a compiled loop over [0, ``count``) in blocks of ``grain``, on all cores, for ``compiled/loops.py``. Returns
-    0, or, without running, the number (from 1) of an argument that does not match ``spec``."""
+    0. If an argument does not match ``spec``, it runs nothing and returns that argument's number (from 1)."""
     pool = _pool or _new_pool()
     if count <= grain or not pool.threads:
         return int(pool.serial(kernel, words, spec, arguments, count, grain))

@@ -130,8 +130,8 @@ def _shared_batch(a: Array, b: Array) -> Array:
 def linear_gradients(
     needs: Sequence[bool], g: Array, x: Array, weight: Array
 ) -> tuple[Array | None, Array | None, Array | None]:
-    """The gradients of x Wᵀ + b for x, W and b: g W, gᵀ x and the column sums of g, or None if they are not needed.
-    A single compiled loop is faster, as threads wait for each other only once."""
+    """The gradients of x Wᵀ + b for x, W and b: g W, gᵀ x and the column sums of g. A gradient that is not needed is
+    None. A single compiled loop is faster, as threads wait for each other only once."""
     arrays, (rows, outer), inner = (g, x, weight), g.shape, x.shape[1]
     if not (needs[0] and needs[1] and g.size * inner >= LARGE and all(map(_is_float32, arrays)) and _has_loops()):
         return (

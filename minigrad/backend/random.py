@@ -86,7 +86,7 @@ class Generator:
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Restart the stream from ``seed`` (64 bits, signed or unsigned, of which 32 matter, as in PyTorch). Raises
+        """Restart the stream from ``seed`` (64 bits, signed or unsigned; only 32 matter, as in PyTorch). Raises
         ValueError if the seed has more bits."""
         if not -(1 << 63) <= int(seed) < 1 << 64:
             raise ValueError(f"a seed must fit into 64 bits, but {seed} does not")
@@ -171,7 +171,7 @@ class Generator:
         return out.reshape(shape)
 
     def few_normals(self, count: int) -> FloatArray:
-        """(count,) float64, one by one from pairs of float64 uniforms. The sine is kept for the next number."""
+        """Float64 normal numbers (count,), drawn one by one from pairs of uniforms. The sine is kept for the next."""
         out, spares = np.empty(count), self._streams.spares
         for i in range(count):
             try:

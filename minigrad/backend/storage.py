@@ -36,8 +36,8 @@ class UntypedStorage:
     @classmethod
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         """The first bytes of a file, memory-mapped instead of read. If ``shared``, the file is extended to fit, and
-        changes are written to it; otherwise, they stay in memory. Raises RuntimeError for a short file, a pipe or a
-        device, and OSError if it cannot be opened."""
+        changes are written to it; otherwise, they stay in memory. Raises RuntimeError for a file that is too short, a
+        pipe or a device, and OSError if it cannot be opened."""
         import mmap  # imported here, as few programs map files themselves
 
         name = os.fspath(filename)

@@ -44,7 +44,7 @@ class TorchVersion(str):
 
 
 def _numbers(version: Any) -> list[int]:
-    """The numbers in "2.13.0+cpu", in (2, 13), or in an object with such a string form."""
+    """The numbers in "2.13.0+cpu", in (2, 13), or in an object whose string form is like the first."""
     parts = version if isinstance(version, tuple) else str(version).partition("+")[0].split(".")
     matches = (re.match(r"v?(\d+)", str(part)) for part in parts)
     return [int(match[1]) for match in matches if match]

@@ -13,7 +13,7 @@ Ints = tuple[int, ...]
 
 
 class Window(NamedTuple):
-    """The geometry of a kernel, by spatial axis: its size, the ``stride`` between positions, the ``dilation``
+    """The geometry of a kernel along each spatial axis: its size, the ``stride`` between positions, the ``dilation``
     between elements, and the ``padding`` (before, after)."""
 
     kernel: Ints
@@ -25,11 +25,11 @@ class Window(NamedTuple):
         return tuple(n + before + after for n, (before, after) in zip(lengths, self.padding, strict=True))
 
     def span(self) -> Ints:
-        """The extent of the kernel, by axis."""
+        """The extent of the kernel along each axis."""
         return tuple(d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
 
     def places(self, lengths: Ints) -> Ints:
-        """The number of kernel positions, by axis."""
+        """The number of kernel positions along each axis."""
         axes = zip(self.padded(lengths), self.span(), self.stride, strict=True)
         return tuple((n - span) // s + 1 for n, span, s in axes)
 

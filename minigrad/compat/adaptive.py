@@ -16,18 +16,18 @@ __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 
 
 class ASMOutput(NamedTuple):
-    """The result of ``AdaptiveLogSoftmaxWithLoss``: the log-probability of each target, and the loss."""
+    """The result of ``AdaptiveLogSoftmaxWithLoss``: each target's log-probability, and the loss."""
 
     output: Tensor
     loss: Tensor
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """ln p(target), with the rarer classes grouped into clusters (Grave et al. 2017). The head scores the first
-    ``cutoffs[0]`` classes and each cluster. Each cluster projects its input to a smaller width first.
+    """Computes ln p(target), with the rarer classes grouped into clusters (Grave et al. 2017). The head scores the
+    first ``cutoffs[0]`` classes and each cluster. A cluster projects its input to a smaller width first.
 
     Args:
-        in_features: D. n_classes: C, sorted from most to least frequent. head_bias: whether the head has a bias.
+        in_features, n_classes: D and C; classes are sorted by decreasing frequency. head_bias: add a bias to the head.
         cutoffs: the first class of each cluster, in increasing order, each in 1 .. C - 1.
         div_value: the ratio of the widths of successive clusters.
     """
@@ -73,7 +73,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             up.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> ASMOutput:
-        """(N, D), (N) integers -> log-probabilities (N) and the loss. Without a batch: (D), () -> (), ()."""
+        """Inputs (N, D), integer targets (N) -> log-probabilities (N), the loss. Without a batch: (D), () -> (), ()."""
         ndim = target_.array.ndim
         if ndim > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -113,7 +113,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return shaping.cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most likely class: (N, D) -> (N) integers. Scores a cluster only for rows where it is the likeliest."""
+        """The most likely class: (N, D) -> (N) integers. A cluster is only scored for rows where it is most likely."""
         classes = self.head(input).argmax(1)
         rare = (classes >= self.shortlist_size).nonzero().squeeze(1)
         if rare.numel():

@@ -40,7 +40,7 @@ class _Installed(DistributionFinder):
     """A finder that answers ``importlib``'s queries about torch, which does not have a file."""
 
     def find_spec(self, fullname: str, *args: Any) -> ModuleSpec | None:
-        """The spec of torch for a keeper. (``importlib`` asks only while torch is not in ``sys.modules``.)"""
+        """The spec of torch for a keeper. (``importlib`` calls this only if torch is not in ``sys.modules``.)"""
         global _aside
         alias: Any = Alias(PACKAGE)
         if fullname == "functorch" and sys.modules.get("torch") is minigrad:  # PyTorch installs functorch next to torch

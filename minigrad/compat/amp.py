@@ -1,6 +1,6 @@
 """``torch.amp.GradScaler``: scales losses so that small gradients do not underflow to 0 in float16.
 
-Gradients are divided by the scale and checked for Inf and NaN on their device. A step reads only one number back.
+Gradients are divided by the scale and checked for Inf and NaN on their device. A step reads back only one number.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ class GradScaler:
 
     def unscale_(self, optimizer: Any) -> None:
         """Divide an optimiser's gradients by the scale, in place (for example, to clip them). Raises AssertionError if
-        ``scale`` was never called, RuntimeError if it is called twice in an iteration or after ``step``, and ValueError
-        for float16 gradients (their parameters must be in float32)."""
+        ``scale`` was never called, RuntimeError if ``unscale_`` is called twice in an iteration or after ``step``, and
+        ValueError for float16 gradients (parameters must be in float32)."""
         if not self._enabled:
             return
         if id(optimizer) in self._stepped:
@@ -122,8 +122,8 @@ class GradScaler:
         return overflow
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call ``optimizer.step(...)`` unless a gradient is Inf or NaN. Raises RuntimeError on a second step without
-        ``update`` or with a closure, and AssertionError if there is no gradient or ``scale`` was never called."""
+        """Call ``optimizer.step(...)`` unless a gradient is Inf or NaN. Raises RuntimeError for a closure or for a
+        second step without ``update``, and AssertionError if there is no gradient or ``scale`` was never called."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -157,7 +157,7 @@ class GradScaler:
         self._stepped.clear()
 
     def state_dict(self) -> dict[str, Any]:
-        """The scale, factors, interval and count under PyTorch's names; empty when disabled."""
+        """The scale, factors, interval and count, with PyTorch's keys. It is empty if the scaler is disabled."""
         if not self._enabled:
             return {}
         return {name: getattr(self, f"_{name.removeprefix('_')}") for name in _STATE}

@@ -68,9 +68,9 @@ _state = _State()
 
 
 Policy = Callable[[Any, tuple[Any, ...], dict[str, Any], str, dt.DType], Any]
-# In 16 bits
+# Run in 16 bits
 _lower: Policy = lambda run, args, kwargs, place, dtype: run(*_in(args, place, dtype), **_in(kwargs, place, dtype))
-# Converts nothing, not even in functions that it calls, because this is one op in PyTorch
+# Convert nothing, not even in functions that it calls, because this is one op in PyTorch
 _as_is: Policy = lambda run, args, kwargs, place, dtype: run(*args, **kwargs)
 
 
@@ -152,7 +152,7 @@ _HOLDERS = ("", "nn.functional", "linalg", "fft", "special")
 
 def _functions(name: str) -> Iterator[FunctionType]:
     """The functions and methods with a given name. Functions in ``nn.functional`` are also yielded without their border
-    (``tracebacks.border``), as called by the library itself."""
+    (``tracebacks.border``), because the library calls this form."""
     place, _, own = name.rpartition(":")
     public = (module for p in _HOLDERS for module in overrides.modules(p))
     for holder in (import_module(f"{PACKAGE}.{place}"),) if place else (*public, Tensor):
@@ -164,7 +164,7 @@ def _functions(name: str) -> Iterator[FunctionType]:
 
 @cache
 def _install() -> None:
-    """Make the functions in the tables check from now on whether autocast is active."""
+    """Make the functions in the table check, from now on, whether autocast is active."""
     policies: dict[FunctionType, dict[str, Policy]] = {}
     for places, policy, text in rows(_TABLE):
         for function in (f for name in text.split() for f in _functions(name)):
@@ -204,7 +204,7 @@ def _tensors(values: Any) -> Iterator[Tensor]:
 
 
 def _converts(x: Tensor, place: str) -> bool:
-    """Whether autocast converts a tensor, which must be on its device type and of a float dtype except float64."""
+    """Whether autocast converts a tensor, which must be on a matching device and have a float dtype except float64."""
     array = x.array
     return dt.kind_of(array) == "f" and array.dtype.itemsize in (2, 4) and of(array).device_type == place
 
@@ -302,7 +302,7 @@ class CpuAutocast(autocast):
 
 @contextmanager
 def _run_of_a_checkpoint(setting: _Setting) -> Iterator[None]:
-    """Restore the setting with which a checkpoint began, with an empty cache, so that all runs convert alike."""
+    """Restore the setting at a checkpoint's start, with an empty cache, so that all runs convert the same tensors."""
     with mode.at_end(setattr, _state, "settings", _state.settings) as end, end:
         _state.settings = (*_state.settings, setting._replace(cache={}))
         yield
@@ -349,8 +349,8 @@ def set_autocast_dtype(device_type: str, dtype: Any) -> None:
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
-    """Decorate a ``Function``'s ``forward``. Within an autocast, its float inputs are converted to the dtype
-    ``cast_inputs``, and it runs without autocast. If it is None, autocast stays on, and ``custom_bwd`` restores it."""
+    """Decorate a ``Function``'s ``forward``. Within an autocast, float inputs are converted to ``cast_inputs``, and
+    ``forward`` runs without autocast. If ``cast_inputs`` is None, autocast stays on, and ``custom_bwd`` restores it."""
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 

@@ -1,4 +1,4 @@
-"""Switches of PyTorch's backend libraries, under the names of ``torch.backends``. They are stored, but have no effect.
+"""``torch.backends``: switches of PyTorch's backend libraries. They are stored, but have no effect.
 
 The exception is a switch with three names, which determines whether float32 products use TF32 on a GPU
 (https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices).

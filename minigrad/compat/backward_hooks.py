@@ -75,7 +75,7 @@ class Border:
 
 
 def _tied(values: Args, visit: Callable[[Args], Args], zeros: bool) -> Args:
-    """The values, with tensors passed through an identity op; the same tuple if no tensor requires a gradient.
+    """Pass the tensors in a tuple through an identity op. Returns the same tuple if no tensor requires a gradient.
     ``visit`` gets the gradients at the tensors' positions, and None at the others. With ``zeros``, it gets zeros
     instead of None for a missing gradient."""
     tensors = {i: value for i, value in enumerate(values) if isinstance(value, Tensor)}

@@ -31,7 +31,7 @@ Hook = Callable[[Any, GradBucket], Any]
 
 
 class DistributedDataParallel(Wrapper, fields=True):
-    """Calls ``module``; ``backward()`` sets each parameter's gradient to its mean over all ranks.
+    """Wraps ``module``, so that ``backward()`` sets each parameter's gradient to its mean over all ranks.
 
     Each rank has its own model, which starts with rank 0's weights, and processes a part of the batch. If each loss is
     the mean over a part, and all parts have the same size, the gradients equal those of the whole batch. They are
@@ -41,16 +41,16 @@ class DistributedDataParallel(Wrapper, fields=True):
 
     Args:
         module: must have the same parameters and buffers, in the same order, on all ranks.
-        device_ids: the rank's GPU or None. process_group: None means all ranks.
-        broadcast_buffers: broadcast rank 0's buffers before each forward pass in training mode.
-        init_sync: broadcast rank 0's parameters and buffers now.
+        device_ids: the rank's GPU, or None. process_group: the ranks; if None, all ranks.
+        broadcast_buffers: whether to broadcast rank 0's buffers before each forward pass in training mode.
+        init_sync: whether to broadcast rank 0's parameters and buffers now.
         bucket_cap_mb: the bucket size in MiB, 25 by default.
         find_unused_parameters, static_graph: allow a forward pass to leave parameters unused. Their gradients count as
             zero; a parameter unused on all ranks gets no gradient. By default, unused parameters are an error.
         output_device, dim, check_reduction, gradient_as_bucket_view: stored as attributes, but without effect.
 
     Raises ValueError if ``init_process_group`` was not called, and RuntimeError if no parameter requires a gradient or
-    the models differ. ``backward()`` raises RuntimeError if a parameter is unused without ``find_unused_parameters``.
+    the models differ. Without ``find_unused_parameters``, ``backward()`` raises RuntimeError if a parameter is unused.
     """
 
     broadcast_buffers: bool | None = None
@@ -92,7 +92,7 @@ class DistributedDataParallel(Wrapper, fields=True):
         weakref.finalize(self, detach, self._reducer)  # without a backward pass, the reducer stays attached
 
     def _named(self, kind: str) -> dict[str, Tensor]:
-        """The current parameters or buffers shared by ranks. A module may have replaced them."""
+        """The current parameters or buffers that ranks share. The module may replace them between calls."""
         ignored = getattr(self.module, "_ddp_params_and_buffers_to_ignore", ())
         return {name: value for name, value in getattr(self.module, f"named_{kind}")() if name not in ignored}
 
@@ -119,7 +119,7 @@ class DistributedDataParallel(Wrapper, fields=True):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A context in which ranks accumulate gradients without reducing them. Forward passes must also use it."""
+        """A context in which ranks accumulate gradients without reducing them. Forward passes must also run in it."""
         with at_end(setattr, self, "require_backward_grad_sync", self.require_backward_grad_sync) as end, end:
             self.require_backward_grad_sync = False
             yield
@@ -127,9 +127,9 @@ class DistributedDataParallel(Wrapper, fields=True):
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
     ) -> Join:
-        """A context for loops with different numbers of batches per rank; see ``Join``. A rank that has run out
+        """A context for loops with different numbers of batches per rank; see ``Join``. A rank without batches
         contributes zero gradients. At the end, all ranks get the weights of a rank that finished last. Gradients are
-        divided by the number of all ranks or, without ``divide_by_initial_world_size``, of ranks with a batch."""
+        divided by the number of all ranks or, if ``divide_by_initial_world_size`` is False, of ranks with a batch."""
         options = {"divide_by_initial_world_size": divide_by_initial_world_size}
         return Join([self], enable, throw_on_early_termination, **options)
 
@@ -202,7 +202,7 @@ class _Joining(JoinHook):
     def post_hook(self, is_last_joiner: bool) -> None:
         """Give all ranks the weights of a rank that finished last."""
         latest = gathered(self.last, self.group)
-        last = next((rank for number, rank in enumerate(latest) if rank != number), 0)  # ranks that ended early know it
+        last = next((rank for number, rank in enumerate(latest) if rank != number), 0)  # from a rank that ended early
         send([*self.model.module.parameters(), *self.model._buffers_to_send], self.group, last)
 
     def _end(self) -> None:
@@ -214,7 +214,7 @@ class _Joining(JoinHook):
 
 
 def send(tensors: Iterable[Tensor], group: ProcessGroup, source: int = 0) -> None:
-    """Broadcast one rank's tensors to all ranks of a group. ``source``: its rank in the group."""
+    """Broadcast one rank's tensors to all ranks of a group. ``source`` is the sender's rank in the group."""
     with no_grad():
         works = [collectives.broadcast(t, group=group, async_op=True, group_src=source) for t in tensors]
         for work in works:
@@ -223,7 +223,7 @@ def send(tensors: Iterable[Tensor], group: ProcessGroup, source: int = 0) -> Non
 
 
 def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> None:
-    """``send`` for buffers. Does not modify buffers that are already equal, as a graph may still need them."""
+    """``send`` for buffers. Buffers that are already equal are not modified, because a graph may still need them."""
     copies = [buffer.detach().clone() for buffer in buffers]
     send(copies, group, source)
     with no_grad():
@@ -234,7 +234,7 @@ def _refresh(buffers: Sequence[Tensor], group: ProcessGroup, source: int) -> Non
 
 class Reducer(Observer):
     """Observes the backward pass: fills the buckets as gradients arrive, and sets ``.grad`` at the end. A gradient is
-    complete once the pass has left the last node that uses its parameter. Uses are counted before the pass."""
+    complete once the pass has left the last node that uses its parameter, as counted beforehand."""
 
     lasts = True  # the backward pass may run after a profile that contains the forward pass
 

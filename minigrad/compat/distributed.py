@@ -28,8 +28,8 @@ def tell_rank() -> None:
 def new_subgroups(
     group_size: int | None = None, group: ProcessGroup | None = None, *options: Any, **kwargs: Any
 ) -> tuple[Group, list[Group]]:
-    """Split a group (None: all ranks) into groups of ``group_size`` consecutive ranks (None: a group per machine).
-    Returns this rank's group and a list of all groups. All ranks must call it. For other arguments, see
+    """Split ``group`` (all ranks if None) into groups of ``group_size`` consecutive ranks (one per machine if None).
+    Returns this rank's group and a list of all groups. All ranks must call this. For other arguments, see
     ``new_subgroups_by_enumeration``. Raises ValueError if the ranks cannot be split evenly."""
     ranks = the_group(group).ranks
     size = int(os.environ.get("LOCAL_WORLD_SIZE", len(ranks))) if group_size is None else group_size
@@ -43,7 +43,7 @@ def new_subgroups_by_enumeration(
     ranks_per_subgroup_list: Sequence[Sequence[int]], *options: Any, **kwargs: Any
 ) -> tuple[Group, list[Group]]:
     """Make a group from each list of ranks, with the options of ``new_group``. Returns this rank's group and a list of
-    all groups. All ranks of the world must call it. Raises ValueError if there are no lists, or if lists overlap."""
+    all groups. All ranks must call this function. Raises ValueError if there are no lists, or if lists overlap."""
     ranks = [rank for each in ranks_per_subgroup_list for rank in each]
     if not ranks or len(set(ranks)) < len(ranks):
         raise ValueError(f"subgroups must be disjoint and not empty, but got {[*map(list, ranks_per_subgroup_list)]}")
@@ -67,7 +67,7 @@ def _sync_module_states(
 
 
 def _placement(name: str, *fields: Any, base: tuple[type, ...] = ()) -> Any:
-    """A placement class for libraries that build tables of them. There is no DTensor, which would use placements."""
+    """A placement class, for libraries that build tables of placements. DTensor, which would use them, is missing."""
     return make_dataclass(name, fields, bases=base, frozen=True, namespace={"__module__": __name__})
 
 

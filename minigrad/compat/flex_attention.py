@@ -27,7 +27,7 @@ class AuxRequest(NamedTuple):
 
 
 class AuxOutput(NamedTuple):
-    """log Σ exp(score) and the largest score of each query, (B, H, T), if requested."""
+    """log Σ exp(score) and the largest score for each query, both (B, H, T), and only if requested."""
 
     lse: Tensor | None = None
     max_scores: Tensor | None = None
@@ -40,7 +40,7 @@ class BlockMask:
         self.mask, self.mask_mod, self.BLOCK_SIZE, self.shape = mask, mask_mod, BLOCK_SIZE, tuple(mask.shape)
 
     def to_dense(self) -> Tensor:
-        """1 for each block with an unmasked element, otherwise 0: (B, H, T / block, S / block), int32."""
+        """A tensor (B, H, T / block, S / block), int32, with 1 for blocks with an unmasked element, and 0 elsewhere."""
         (t, s), (rows, columns) = self.shape[-2:], self.BLOCK_SIZE
         padded = F.pad(self.mask, (0, -s % columns, 0, -t % rows))
         return padded.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows)).any(-1).any(-2).int()
@@ -57,8 +57,8 @@ class BlockMask:
 def create_mask(
     mod_fn: Callable[..., Tensor], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None
 ) -> Tensor:
-    """The mask of ``mask_mod(batch, head, query, key)``: (B, H, T, S), bool. If B or H is None, it is 1. For
-    ``score_mod(score, batch, head, query, key)``, it is True where the score is not -inf."""
+    """The mask (B, H, T, S), bool, computed by ``mask_mod(batch, head, query, key)``. If B or H is None, it is 1. For a
+    ``score_mod(score, batch, head, query, key)``, the mask is True where the score is not -inf."""
     sizes, device = (B or 1, H or 1, Q_LEN, KV_LEN), device or current_accelerator() or "cpu"
     if len(inspect.signature(mod_fn).parameters) == 4:
         return _each(mod_fn, sizes, device).bool()
@@ -81,9 +81,9 @@ def create_block_mask(
 
 
 def _each(mod: Callable[..., Tensor], sizes: Sequence[int], device: Any, scores: Tensor | None = None) -> Tensor:
-    """Apply a function of indices to all indices, like nested ``func.vmap``: (B, H, T, S). One call handles a row of
-    keys if, for the last row, its result equals that of one call per key. The results differ if a key's index selects
-    from a tensor before another index does."""
+    """Apply a function of indices to all indices, like nested ``func.vmap``. Returns (B, H, T, S). One call handles a
+    row of keys if, for the last row, this gives the same result as one call per key. The results differ if the function
+    indexes a tensor by the key before another index."""
     keys = mg.arange(sizes[-1], device=device)
     places = list(product(*(mg.arange(size, device=device).unbind() for size in sizes[:-1])))
     rows = [[] for _ in places] if scores is None else [[row] for row in scores.reshape(-1, sizes[-1]).unbind()]

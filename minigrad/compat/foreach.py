@@ -61,7 +61,7 @@ def _of(value: Any, number: int) -> Any:
 def _group_tensors_by_device_and_dtype(
     tensorlistlist: Sequence[Sequence[Tensor | None]], with_indices: bool = False
 ) -> Groups:
-    """Group lists of tensors by the first list's devices and dtypes, with the positions if ``with_indices``."""
+    """Group lists of tensors by the first list's devices and dtypes. If ``with_indices``, also return positions."""
     groups: Groups = {}
     for place, tensors in enumerate(zip(*tensorlistlist, strict=True)):
         first: Any = tensors[0]

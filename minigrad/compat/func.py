@@ -1,9 +1,9 @@
-"""Function transforms, under the names of ``torch.func``: derivatives, and maps over a batch.
+"""``torch.func``: function transforms, which compute derivatives or map a function over a batch.
 
     per_sample = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, inputs, targets)
 
-They can be nested. Arguments and results are tensors in tuples, lists and dicts. ``vmap`` runs a loop, so it returns
-the same results as a batched run, but is slower.
+They can be nested. Arguments and results are tensors in tuples, lists and dicts. ``vmap`` calls the function in a loop,
+so its results equal those of one batched call, but it is slower.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
 
     Args:
         argnums: the index, or a tuple of indices, of the arguments with respect to which to differentiate.
-        has_aux: ``func`` returns (result, aux), and the gradient function returns (gradient, aux).
+        has_aux: whether ``func`` returns (result, aux). If so, the gradient function returns (gradient, aux).
     """
 
     def differentiate(*args: Any, **kwargs: Any) -> Any:
@@ -51,8 +51,8 @@ def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Functio
 
 
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """A function that returns (gradient, result) of ``func``, or (gradient, (result, aux)) with ``has_aux``.
-    ``argnums``: see ``grad``. Raises RuntimeError for a result that is not a single number."""
+    """A function that returns the gradient and the result of ``func``: (gradient, result), or (gradient, (result, aux))
+    if ``has_aux``. For ``argnums``, see ``grad``. Raises RuntimeError if the result is not a single number."""
 
     def gradient_and_value(*args: Any, **kwargs: Any) -> Any:
         run = _Run(func, args, kwargs, argnums, has_aux)
@@ -65,8 +65,8 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """(func(*primals), a function that multiplies cotangents by the Jacobian), followed by aux with ``has_aux``. The
-    function takes cotangents structured like the result, and returns a tuple with one product per primal."""
+    """Return (func(*primals), f), where f multiplies cotangents by the Jacobian. With ``has_aux``, aux is a third
+    element. f takes cotangents structured like the result, and returns a tuple with one product per primal."""
     run = _Run(func, primals, {}, None, has_aux)
 
     def pulled(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
@@ -78,24 +78,24 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 def jvp(
     func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
 ) -> Any:
-    """(func(*primals), the Jacobian times ``tangents``), followed by aux with ``has_aux``. This takes two backward
-    passes, as J v is the gradient of (uᵀ J) v with respect to u. ``tangents`` have the structure and shapes of
-    ``primals``. ``strict`` is ignored."""
+    """Return (func(*primals), the Jacobian times ``tangents``). With ``has_aux``, aux is a third element. The product
+    takes two backward passes, because J v is the gradient of (uᵀ J) v with respect to u. ``tangents`` have the
+    structure and shapes of ``primals``. ``strict`` is ignored."""
     run = _Run(func, primals, {}, None, has_aux)
     product = run.push(tree_flatten(tangents)[0])
     return (run.result(), product, run.aux) if has_aux else (run.result(), product)
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
-    """(func(*primals), a function that multiplies the Jacobian by tangents)."""
+    """Return (func(*primals), f), where f multiplies the Jacobian by tangents."""
     run = _Run(func, primals, {}, None, has_aux=False)
     return run.result(), lambda *tangents: run.push(tree_flatten(tangents)[0])
 
 
 def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None) -> Function:
-    """A function that returns the Jacobian of ``func``, using one backward pass per number in the result. The Jacobian
-    is structured like ``func``'s result, where each tensor is replaced by the arguments' structure. Each tensor has the
-    result's shape followed by the argument's. ``argnums``, ``has_aux``: see ``grad``. ``chunk_size`` is ignored."""
+    """A function that returns the Jacobian of ``func``, using one backward pass per number in the result. It is
+    structured like ``func``'s result, with a structure like the arguments' for each tensor. Its tensors have the
+    result's shape and then the argument's. For ``argnums`` and ``has_aux``, see ``grad``. ``chunk_size`` is ignored."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         run = _Run(func, args, kwargs, argnums, has_aux)
@@ -122,7 +122,7 @@ class _Run:
     Attributes:
         inputs, inputs_form: copies of the differentiated arguments' tensors, and the arguments' structure.
         outputs, outputs_form, aux: the result's tensors, its structure, and its second part if ``has_aux``.
-        keep: whether to keep the graph after a backward pass, as is done if ``argnums`` is None (all arguments).
+        keep: whether to keep the graph after a backward pass. It is kept if ``argnums`` is None (all arguments).
         outer: whether results are differentiable because they also depend on other leaves.
     """
 
@@ -154,7 +154,7 @@ class _Run:
         self.outer = any(isinstance(end, Variable) and id(end) not in input_ids for end in ends)
 
     def pull(self, outputs: Sequence[Tensor], cotangents: Any, keep: bool = False) -> Sequence[Any]:
-        """The gradients of outputs times cotangents with respect to the inputs; zeros for unused inputs."""
+        """The gradients of the outputs, times cotangents, with respect to the inputs; zeros for unused inputs."""
         retain = keep or self.keep or self.outer
         return filled(pull(outputs, self.inputs, cotangents, self.outer, retain), self.inputs)
 
@@ -165,12 +165,12 @@ class _Run:
         return self.result(filled(products, self.outputs))
 
     def rows(self, output: Tensor) -> Sequence[Any]:
-        """For each input, the derivatives of all numbers in an output: the output's shape, then the input's."""
+        """For each input, an output's Jacobian, whose shape is the output's followed by the input's."""
         with enable_grad():
             return rows(output, self.inputs, lambda vector: self.pull([output], [vector], keep=True))
 
     def result(self, tensors: Sequence[Tensor] | None = None) -> Any:
-        """The result, or tensors structured like it, detached from any graph that is unusable outside."""
+        """The result, or ``tensors`` in its structure. They are detached unless they depend on other leaves."""
         tensors = self.outputs if tensors is None else tensors
         return tree_unflatten([x if self.outer else x.detach() for x in tensors], self.outputs_form)
 
@@ -182,12 +182,12 @@ def vmap(
 
     Args:
         in_dims: the axis to slice along, one for all arguments or one for each (for an argument that is a tuple, list
-            or dict, the same structure of axes). If it is None, an argument is not sliced; nor are keyword arguments.
+            or dict, the same structure of axes). If it is None, an argument is not sliced. Keyword arguments never are.
         out_dims: the axis along which to stack results, one for all or one for each.
         randomness: "different" draws new random numbers for each slice, "same" uses the same numbers for all slices,
             and "error" rejects functions that draw random numbers. chunk_size: ignored.
 
-    Raises ValueError if ``in_dims`` does not match the arguments, or their numbers of slices differ or are 0.
+    Raises ValueError if ``in_dims`` does not match the arguments, or if their numbers of slices differ or are 0.
     """
     if randomness not in _RANDOM:
         raise RuntimeError(f"vmap: randomness must be one of {_RANDOM}, not {randomness!r}")
@@ -239,8 +239,8 @@ def _stacked(rows: Sequence[Sequence[Any]], out_dims: Dims) -> list[Tensor]:
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(parameters, buffers) of several modules, stacked by name, for ``vmap(functional_call)``. Raises RuntimeError if
-    there are no modules, or their classes or modes differ."""
+    """Return (parameters, buffers) of several modules, stacked by name, for ``vmap(functional_call)``. Raises
+    RuntimeError if there are no modules, or if their classes or modes differ."""
     if not models:
         raise RuntimeError("stack_module_state: expected at least one model, got 0")
     if len({type(m) for m in models}) > 1 or len({m.training for m in models}) > 1:
@@ -262,16 +262,16 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call ``module(*args, **kwargs)`` with other tensors in place of its parameters, buffers and attributes, by full
-    name. ``args``: a tuple, or a single argument.
+    """Call ``module(*args, **kwargs)`` with other tensors in place of its parameters, buffers and attributes. The dicts
+    map full names to these tensors. ``args`` is a tuple, or a single argument.
 
-    A name that the module lacks becomes an attribute during the call. None removes a parameter during the call. If the
-    call replaces a buffer (``self.count = self.count + 1``), the dict gets the new buffer, and the module keeps its
-    own. If there are several dicts, each name may be in only one. With ``tie_weights``, the tensor for one name of a
-    tied parameter replaces it under every name; with ``strict``, the names must match all parameters and buffers.
+    During the call, a name that the module lacks becomes an attribute, and None removes a parameter. If the call
+    replaces a buffer (``self.count = self.count + 1``), the dict gets the new buffer, and the module keeps its own. If
+    there are several dicts, each name may be in only one. With ``tie_weights``, the tensor for one name of a tied
+    parameter replaces it under every name. With ``strict``, the names must match all parameters and buffers.
 
-    Raises RuntimeError if, with ``strict``, a name is unexpected or missing; ValueError if two dicts have the same
-    name, or the names of a tied parameter have different tensors; TypeError if a value, or the attribute that it would
+    Raises RuntimeError if, with ``strict``, a name is unexpected or missing; ValueError if a name is in two dicts, or
+    if the names of a tied parameter have different tensors; TypeError if a value, or the attribute that it would
     replace, is not a tensor; and AttributeError if a submodule is missing.
 
     >>> layer = nn.Linear(2, 1)
@@ -337,7 +337,7 @@ def swap(module: Module, name: str, value: Any) -> None:
 
 
 def _put_back(before: list[tuple[str, Module, str, Any]], dicts: Any) -> None:
-    """Undo the swap. The caller's dict gets any tensors with which the module replaced values."""
+    """Undo the swap. If the module replaced values, store the new tensors in the caller's dict."""
     while before:
         full_name, owner, name, old = before[-1]
         now = getattr(owner, name, MISSING)

@@ -24,7 +24,7 @@ class FunctionCtx:
     _to_save: tuple[Any, ...] = ()
     _dirty: tuple[Any, ...] = ()
     _constant: tuple[Any, ...] = ()
-    _are_tensors: list[bool] = []  # of the results
+    _are_tensors: list[bool] = []  # for each result
     _materialize = True
     _node: weakref.ref[Node] | None = None
 
@@ -40,7 +40,7 @@ class FunctionCtx:
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Variable | None) -> None:
-        """Do nothing, because there is no forward mode; part of PyTorch's protocol."""
+        """Do nothing, because there is no forward mode. This method is part of PyTorch's protocol."""
 
     def mark_dirty(self, *tensors: Variable) -> None:
         """Mark inputs that ``forward`` modifies in place. They must be among its results."""
@@ -57,7 +57,7 @@ class FunctionCtx:
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors passed to ``save_for_backward``. Raises RuntimeError if an earlier backward() has freed them, or
-        if one has since been modified in place."""
+        if one was modified in place after it was saved."""
         if self._node is None:
             return self._to_save
         node = self._node()
@@ -72,7 +72,7 @@ class FunctionCtx:
 
 
 class _Result:
-    """A saved result, stored as an array because the tensor refers to the node, which would create a cycle."""
+    """A saved result. Only its array is stored, because its tensor refers to the node, which would create a cycle."""
 
     def __init__(self, array: Any, version: list[Any], slot: int) -> None:
         self.array, self.version, self.slot = array, version, slot
@@ -119,8 +119,8 @@ class Function:
         y = Cube.apply(x)
 
     The ops in ``forward`` are not recorded. ``backward`` gets the gradient of each result and returns a gradient or
-    None for each argument of ``forward``. If it uses differentiable operations, it can itself be differentiated. If a
-    class has ``setup_context(ctx, inputs, output)``, ``forward`` does not take ctx.
+    None for each argument of ``forward``. ``backward`` can itself be differentiated if it uses differentiable
+    operations. If a class has ``setup_context(ctx, inputs, output)``, ``forward`` does not take ctx.
     """
 
     _op: _UserOp

@@ -1,6 +1,6 @@
-"""Derivatives of functions, under PyTorch's names: products with vectors, Jacobians and Hessians.
+"""``torch.autograd.functional``: Jacobians and Hessians of functions, and their products with vectors.
 
-Each takes a function of Tensors and its inputs (a Tensor or a tuple of Tensors). Results have the same structure.
+Each takes a function of Tensors, and a Tensor or a tuple of Tensors as its inputs. Results have the same structure.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Variables = tuple[Any, ...]
 
 
 def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """A vector times the Jacobian: (outputs, vᵀ J).
+    """Return (outputs, vᵀ J), where v is a vector and J is the Jacobian.
 
     Args:
-        func: takes Tensors and returns a Tensor or a tuple of them. inputs: a Tensor or a tuple of them.
+        func: takes Tensors, and returns a Tensor or a tuple of Tensors. inputs: a Tensor or a tuple of Tensors.
         v: a vector structured and shaped like the outputs; None means 1 if the output is a single number.
-        create_graph: keep the results differentiable.
+        create_graph: whether the results are differentiable.
         strict: accepted for compatibility; must be False.
 
-    Raises TypeError for non-Tensors, RuntimeError if v does not match, and NotImplementedError for ``strict``.
+    Raises TypeError for non-Tensors, RuntimeError if v does not match, and NotImplementedError if ``strict`` is True.
     """
     with enable_grad():
         call = _Call("vjp", func, inputs, create_graph, strict)
@@ -42,8 +42,8 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """The Jacobian times a vector: J v, the directional derivative. Like ``vjp``, but v is structured like the inputs,
-    and the product like the outputs."""
+    """Return (outputs, J v), where J v is the directional derivative. The arguments are as in ``vjp``, but v is
+    structured like the inputs, and the product like the outputs."""
     with enable_grad():
         call = _Call("jvp", func, inputs, create_graph, strict)
         vectors = _vectors("jvp", v, call.inputs, call.several, _INPUT)
@@ -52,13 +52,13 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """A vector times the Hessian of a function that returns a single number: vᵀ H. Like ``vjp``, but v and the product
-    are structured like the inputs."""
+    """Return (output, vᵀ H) for a function that returns a single number, where H is its Hessian. The arguments are as
+    in ``vjp``, but v and the product are structured like the inputs."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Pair:
-    """The Hessian of a function that returns a single number, times a vector: H v. Equal to ``vhp``: H is symmetric."""
+    """Return (output, H v) for a function that returns a single number. This equals ``vhp``, because H is symmetric."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
@@ -71,8 +71,8 @@ def jacobian(
     strategy: str = "reverse-mode",
 ) -> Any:
     """All derivatives of the outputs with respect to the inputs, using one backward pass per number in the outputs.
-    Returns a Tensor with the output's shape followed by the input's, a tuple of Tensors for several inputs, or a tuple
-    of these results for several outputs.
+    Returns a Tensor whose shape is the output's followed by the input's. For several inputs, it returns a tuple of
+    Tensors, and for several outputs, a tuple of such results.
 
     Args:
         func, inputs, create_graph, strict: see ``vjp``.
@@ -105,8 +105,8 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """All second derivatives of a function that returns a single number. See ``jacobian``. The result is a Tensor whose
-    shape is the input's shape repeated, or a tuple of tuples of Tensors for several inputs."""
+    """All second derivatives of a function that returns a single number. The result is a Tensor whose shape is the
+    input's shape repeated or, for several inputs, a tuple of tuples of Tensors. For the arguments, see ``jacobian``."""
 
     def gradient(*points: Any) -> Any:
         gradients = _Call("hessian", func, points, True, strict).gradients()
@@ -124,8 +124,8 @@ def _hessian_product(name: str, func: Function, inputs: Any, v: Any, create_grap
 
 
 class _Call:
-    """A call of a user's function: its inputs as nodes or leaves of a new graph, and its outputs. ``several``: whether
-    the inputs were a tuple. ``many``: whether the outputs were."""
+    """A call of a user's function: its outputs, and its inputs as nodes or leaves of a new graph. ``several`` says
+    whether the inputs were a tuple, and ``many`` whether the outputs were."""
 
     def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
         if strict:

@@ -23,9 +23,9 @@ def fuse_conv_bn_weights(
     bn_b: Maybe,
     transpose: bool = False,
 ) -> Pair:
-    """Fuse a convolution and the batch norm after it. Returns the fused weight (O, C, ...) and bias (O). Arguments with
-    ``bn_`` are the norm's running mean and variance, eps, weight and bias (None means 1 and 0). ``transpose``: whether
-    the convolution is transposed, with weight (C, O, ...)."""
+    """Fuse a convolution and the batch norm after it. Returns the fused weight (O, C, ...) and bias (O). The ``bn_``
+    arguments are the norm's running mean and variance, eps, weight (1 if None) and bias (0 if None). ``transpose`` says
+    whether the convolution is transposed, with weight (C, O, ...)."""
     bias = zeros_like(bn_rm) if conv_b is None else conv_b
     factor = (bn_rv + bn_eps).rsqrt() * (ones_like(bn_rm) if bn_w is None else bn_w)
     weight = conv_w * factor.reshape([-1 if axis == int(transpose) else 1 for axis in range(conv_w.ndim)])

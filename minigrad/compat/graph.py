@@ -104,7 +104,7 @@ class saved_tensors_hooks(Observer):
 
 
 def pack(node: Node, hooks: saved_tensors_hooks, index: int | None = None) -> None:
-    """Pack everything saved by a node, or only the argument at ``index``, or the result if it is -1."""
+    """Pack everything that a node saves, or only the argument at ``index`` (the result if it is -1)."""
     packed = node.saved if isinstance(node.saved, Packed) else Packed(node)
     whole, hand = index is None, partial(_Handed, hooks)
     places = [i for i, v in enumerate(packed.saved) if isinstance(v, (Variable, _Result, _Handed))]
@@ -139,7 +139,7 @@ class Packed(Lost):
 
 
 class _Handed:
-    """A pack hook's result for a tensor, a node's result or an array, and how to unpack it."""
+    """The packed form of a tensor, a node's result or an array, and how to unpack it."""
 
     def __init__(self, hooks: saved_tensors_hooks, value: Any) -> None:
         self._hooks = hooks
@@ -222,7 +222,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """A context in which ``saved_tensors_hooks`` raises RuntimeError with this message. Not allowed within hooks."""
+    """A context in which ``saved_tensors_hooks`` raises RuntimeError with this message. It cannot be within hooks."""
     if any(isinstance(o, saved_tensors_hooks) for o in watch.observers):
         raise RuntimeError(error_message)
     with at_end(setattr, _refused, "reason", _refused.reason) as end, end:

@@ -48,7 +48,7 @@ _get_available_device_type = lambda: "cuda" if is_available() else None
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """A device's index. If it is missing, returns the current device's if ``optional``, else raises ValueError."""
+    """The index of a device. If it has none, return the current one if ``optional``, and raise ValueError otherwise."""
     if isinstance(device, int):
         return device
     device = Device("cuda" if device is None else device)
@@ -179,9 +179,9 @@ class _AnyTensor(type):
 
 
 class Variable(metaclass=_AnyTensor):
-    """``torch.autograd.Variable``, from the time when only Variables had gradients: a new leaf that shares memory with
-    ``data`` (None means an empty tensor). ``volatile``, a precursor of ``no_grad``, is ignored as in PyTorch. Raises
-    TypeError if ``data`` is not a tensor, and ValueError for ``volatile`` with ``requires_grad``."""
+    """``torch.autograd.Variable``, which creates a leaf that shares memory with ``data``, or an empty leaf if it is
+    None. (Early PyTorch needed it for gradients.) ``volatile``, a precursor of ``no_grad``, is ignored, as in PyTorch.
+    Raises TypeError if ``data`` is not a tensor, and ValueError for ``volatile`` with ``requires_grad``."""
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:
         if data is not None and not isinstance(data, Tensor):

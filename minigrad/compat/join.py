@@ -5,8 +5,8 @@
             ...
 
 A rank that has run out of batches follows the others. For each of their steps, it calls each object's ``main_hook``,
-which takes part in that object's collectives, until no rank has a batch. So each rank begins each step by sending a
-number: 1 if it has a batch (sent by the first object in ``notify_join_context``), otherwise 0.
+which takes part in that object's collectives, until no rank has a batch. To announce this, each rank begins each step
+by sending a number: 1 if it has a batch (sent by the first object in ``notify_join_context``), otherwise 0.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Joinable(ABC):
     @property
     @abstractmethod
     def join_device(self) -> Device:
-        """The device. Unused, because ranks exchange numbers as objects; part of PyTorch's protocol."""
+        """The device. PyTorch's protocol requires it, but it is unused, because ranks exchange numbers as objects."""
 
     @property
     @abstractmethod
@@ -67,13 +67,13 @@ class Joinable(ABC):
 
 
 class Join:
-    """The context for such a loop. Raises ValueError if there are no objects, or if their groups differ.
+    """A context for such a loop. Raises ValueError if there are no objects, or if their groups differ.
 
     Args:
         joinables: the objects, in the order in which each step uses them.
         enable: if False, the context has no effect.
         throw_on_early_termination: raise RuntimeError on all ranks as soon as one runs out of batches.
-        kwargs: for ``join_hook``, such as DistributedDataParallel's ``divide_by_initial_world_size``.
+        kwargs: passed to ``join_hook``, such as DistributedDataParallel's ``divide_by_initial_world_size``.
     """
 
     def __init__(

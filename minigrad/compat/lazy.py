@@ -78,8 +78,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Buffer):
 
 
 class LazyModuleMixin(Module):
-    """A mixin, listed before a module's base class. Parameters may be ``UninitializedParameter``s until the first call.
-    Then, the module's class becomes ``cls_to_become``, if set.
+    """A mixin for modules; list it before the base class. Parameters may be ``UninitializedParameter``s until the first
+    call. Then, the module's class becomes ``cls_to_become``, if set.
 
         class Scale(LazyModuleMixin, nn.Module):
             def __init__(self):

@@ -36,7 +36,7 @@ def slogdet(A: Tensor) -> return_types.linalg_slogdet[Tensor]:
 
 @spelled
 def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """(Σ |x|ᵖ)^(1/p) over ``dim``, or over all elements if None."""
+    """(Σ |x|ᵖ)^(1/p) over ``dim``, or over all elements if ``dim`` is None."""
     return _norm(x if dtype is None else x.to(dtype), float(ord), dim, keepdim)
 
 
@@ -44,9 +44,9 @@ def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = Fal
 def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
-    """A matrix norm: "fro"; "nuc", 2 or -2 (the sum of the singular values, the largest or the smallest); 1 or -1 (the
-    largest or smallest column sum of |x|); inf or -inf (the same for rows). The largest of an empty set is 0. Raises
-    IndexError for the smallest of an empty set, and ValueError for an unknown order."""
+    """A matrix norm: "fro" is the Frobenius norm; "nuc", 2 and -2 are the sum, maximum and minimum of the singular
+    values; 1 and -1 are the maximum and minimum column sum of |x|; inf and -inf use rows instead. An empty maximum is
+    0. Raises IndexError for an empty minimum, and ValueError for an unknown order."""
     A = A if dtype is None else A.to(dtype)
     if ord in ("fro", "nuc"):
         return _norm(A, ord, tuple(dim), keepdim)
@@ -96,7 +96,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 @spelled
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """Each row contains the powers 0 to N - 1 of an element; N is L by default: (..., L) -> (..., L, N)."""
+    """(..., L) -> (..., L, N), where each row contains the powers 0 to N - 1 of an element. By default, N is L."""
     if N is not None and N <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, not {N}")
     x = x if x.array.ndim else x.unsqueeze(0)

@@ -101,7 +101,7 @@ def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Mask) -> Tensor:
 
 
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Mask = None) -> Tensor:
-    """The lower median along ``dim``, ignoring NaN. If nothing is left, it is NaN; integers raise ValueError."""
+    """The lower median along ``dim``, ignoring NaN. Where no element is left, it is NaN; integers raise ValueError."""
     floats = input if input.is_floating_point() else input.float()
     result = statistics.nanmedian(_filled(floats, mask, math.nan), dim, keepdim).values
     if floats is input:
@@ -138,7 +138,7 @@ def var(
     mask: Mask = None,
 ) -> Tensor:
     """The variance over ``dim``: Σ (x - mean)² / (n - correction), over the n masked-in elements. ``unbiased`` means a
-    correction of 1 or 0. Passing both arguments raises ValueError."""
+    correction of 1 if True, and 0 if False. Raises ValueError if both arguments are passed."""
     if unbiased is not None and correction is not None:
         raise ValueError("var: only one of unbiased and correction may be given")
     minus = float(correction if correction is not None else unbiased is not False)
@@ -156,7 +156,7 @@ def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, **options
 
 
 def _nan_of_nothing(function: Callable[..., Tensor], doc: str) -> Callable[..., Tensor]:
-    """A function of the masked-in elements along ``dim``, NaN where the mask is empty."""
+    """A function of the masked-in elements along ``dim``. Its result is NaN where the mask is empty."""
 
     def over(input: Tensor, dim: int, *, dtype: Any = None, mask: Mask = None) -> Tensor:
         filled = _filled(input, mask, extreme(input, "min"))

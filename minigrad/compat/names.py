@@ -279,7 +279,7 @@ torch.utils.data | compat.no_ops: | functional_datapipe=decorators
 
 
 def _sources(table: str) -> dict[str, dict[str, Any]]:
-    """Read a table by PyTorch module (without "torch.") and name. Sources in parentheses become a tuple."""
+    """The sources in a table, by PyTorch module (without "torch.") and name. Sources in parentheses become a tuple."""
     modules: dict[str, dict[str, Any]] = {}
     for places, source, names in rows(table):
         for place, pair in product(places.split(), names.split()):
@@ -425,11 +425,11 @@ _SEARCHED = "nn nn.functional nn.init nn.utils nn.utils.rnn optim optim.lr_sched
 
 
 def missing(place: str, name: str) -> str:
-    """The error message: the full name, and the replacement for a PyTorch name, the closest spelling in the same
+    """The error message for a missing name. It suggests a PyTorch name's replacement, the closest spelling in the
     module, or the same name in another module. See MissingName."""
     if instead(_torch_name(place, name)):
         return refusal(_torch_name(place, name))
-    full = dtype.shown(_torch_name(place, name))  # "minigrad.nn.x", in a PyTorch program "torch.nn.x"
+    full = dtype.shown(_torch_name(place, name))  # "minigrad.nn.x" or, in a PyTorch program, "torch.nn.x"
     text = f"minigrad has no {full}" if full.startswith("torch.") else f"there is no {full}"
     close = difflib.get_close_matches(name, _public_names(place), n=1)
     near = [_torch_name(place, other) for other in close]

@@ -1,4 +1,4 @@
-"""Internal functions of PyTorch's core, under the names used in PyTorch itself."""
+"""Internal functions of PyTorch's core, with the same names as in PyTorch."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _statistics(input: Tensor, dim: tuple[int, ...], eps: float, keepdim: bool) 
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Maybe, bias: Maybe, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``F.layer_norm`` with its mean and 1 / √(variance + eps)."""
+    """The result of ``F.layer_norm``, the mean, and 1 / √(variance + eps)."""
     axes = tuple(range(-len(normalized_shape), 0))
     return F.layer_norm(input, normalized_shape, weight, bias, eps), *_statistics(input, axes, eps, True)
 
@@ -59,7 +59,7 @@ def native_layer_norm(
 def native_group_norm(
     input: Tensor, weight: Maybe, bias: Maybe, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``F.group_norm`` of (N, C, ...) with ``HxW`` elements per channel, and the (N, group) statistics."""
+    """The ``F.group_norm`` of an input (N, C, ...) with ``HxW`` elements per channel, and the statistics (N, group)."""
     statistics = _statistics(input.reshape(N, group, C // group * HxW), (2,), eps, False)
     return F.group_norm(input, group, weight, bias, eps), *statistics
 
@@ -74,7 +74,7 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``F.batch_norm`` and, in training, the (C,) statistics (otherwise two empty tensors)."""
+    """The result of ``F.batch_norm`` and, in training, the statistics (C,) (otherwise two empty tensors)."""
     axes = (0, *range(2, input.ndim))
     statistics = _statistics(input, axes, eps, False) if training else (input.new_empty(0), input.new_empty(0))
     return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps), *statistics
@@ -105,9 +105,9 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
 def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = None, out_dtype: Any = None) -> Tensor:
     """A product for each of G groups (``torch._grouped_mm``), as in the layers of a mixture of experts.
 
-    Groups are ranges of rows, (N, K) and (G, K, M) -> (N, M), of columns, (G, N, K) and (K, M) -> (N, M), or of K,
-    (N, K) and (K, M) -> (G, N, M). Rows outside all groups are 0. ``offs``, int32, contains the end of each group. Two
-    3D tensors do not need it. Raises RuntimeError if it is missing, or if it is passed with two 3D tensors.
+    Groups are ranges of rows for (N, K) and (G, K, M) -> (N, M), of columns for (G, N, K) and (K, M) -> (N, M), and of
+    K for (N, K) and (K, M) -> (G, N, M). Rows outside all groups are 0. ``offs``, int32, contains the end of each
+    group. Two 3D tensors do not need it. Raises RuntimeError if it is missing, or if it is passed with two 3D tensors.
     """
     sides = mat_a.ndim, mat_b.ndim
     if (offs is None) != (sides == (3, 3)):
@@ -127,6 +127,6 @@ def grouped_mm(mat_a: Tensor, mat_b: Tensor, offs: Maybe = None, bias: Maybe = N
 
 
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
-    """The gradient of ``output = softmax(x, dim)`` with respect to x, in a given dtype."""
+    """The gradient of ``output = softmax(x, dim)`` with respect to x, in ``input_dtype``."""
     g, y = in_float32(grad_output), in_float32(output)
     return (y * (g - (g * y).sum(dim, keepdim=True))).to(input_dtype)

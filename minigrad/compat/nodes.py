@@ -142,8 +142,8 @@ def _saved(node: Node, name: str) -> Any:
 
 
 def _place(node: Node, name: str) -> tuple[int | None, Any]:
-    """The saved tensor with a PyTorch name: its position among a node's values (-1 for the result) and None, or else
-    None and the value itself. Raises AttributeError for an unknown name."""
+    """Find the saved tensor with a PyTorch name. Returns its position among a node's values (-1 for the result) and
+    None, or None and the value itself. Raises AttributeError for an unknown name."""
     op, plan = node.op, node.plan
     if name in _RESULTS and plan.keeps_out:
         return -1, None
@@ -192,7 +192,7 @@ class Around:
 
 def inputs_of(node: Node) -> list[int | None]:
     """For each input that may have a gradient, the index of its edge, or None if it does not need a gradient. (PyTorch
-    converts numbers to tensors for some ops, and has a separate op for numbers otherwise.)"""
+    converts numbers to tensors for some ops, and otherwise has a separate op for numbers.)"""
     op, edges, others = node.op, iter(range(len(node.edges))), _others(node)
     kinds = (int, float, complex) if op.name in _OF_NUMBERS else ()
     places = [
@@ -229,8 +229,8 @@ def _replaced(result: Any, before: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _register(place: str, node: Any, fn: Callable[..., Any]) -> RemovableHandle:
-    """Call ``fn(grad_inputs, grad_outputs)`` after the rules ("last"), or ``fn(grad_outputs)`` before them ("first").
-    The result, if any, replaces the first argument."""
+    """Call ``fn(grad_inputs, grad_outputs)`` after the rules, if ``place`` is "last", or ``fn(grad_outputs)`` before
+    them, if it is "first". A result other than None replaces the first argument."""
     if isinstance(node, graph.AccumulateGrad):
         around = node.variable._around = node.variable._around or Around()
     else:

@@ -39,7 +39,7 @@ PLACES |= {name: name for name in ("text", "music", "training", "programs")}
 
 
 def new_path(path: str) -> str | None:
-    """A module's full new path; None if it has not moved. ``path``: the old path without "minigrad."."""
+    """A module's full new path, or None if it has not moved. ``path`` is the old path without "minigrad."."""
     for old, new in PLACES.items():
         if path == old or path.startswith(f"{old}."):
             now = f"{MODELS}.{new}{path.removeprefix(old)}"

@@ -44,7 +44,7 @@ class Wrapper(FunctionLayer, fields=True):
 
 
 class DataParallel(Wrapper):
-    """Calls ``module`` with the whole batch. ``device_ids``: one GPU or None. ``output_device`` and ``dim`` are
+    """Calls ``module`` with the whole batch. ``device_ids`` is one GPU or None. ``output_device`` and ``dim`` are
     ignored. Raises NotImplementedError for several devices."""
 
 

@@ -31,7 +31,7 @@ __all__ += ["is_tensor_like", "resolve_name"]
 
 
 class _State(threading.local):
-    """A thread's modes, innermost last, and whether to ask modes and classes."""
+    """A thread's modes, innermost last, and whether modes and classes can intercept calls."""
 
     modes: tuple[TorchFunctionMode, ...] = ()
     ask_modes = ask_classes = True
@@ -93,8 +93,8 @@ def resolve_name(f: Any) -> str | None:
 
 
 def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """The result of ``public_api(*args, **kwargs)`` from the innermost mode, or else from the first class among
-    ``relevant_args`` that returns one. Raises TypeError if all return NotImplemented."""
+    """The result of ``public_api(*args, **kwargs)``, returned by the innermost mode or else by the first class of
+    ``relevant_args`` that handles it. Raises TypeError if all return NotImplemented."""
     values = _answering(relevant_args) if _state.ask_classes else []
     types = tuple(map(type, values))
     result: Any = NotImplemented
@@ -126,7 +126,7 @@ def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None)
 
 
 def disabled(func: Any, args: Any, kwargs: Any) -> Any:
-    """Call a function without asking classes."""
+    """Call a function without passing the call to classes."""
     with DisableTorchFunctionSubclass():
         return func(*args, **kwargs)
 
@@ -189,7 +189,7 @@ _OPERATORS = {f"__{name}__": method or name for name, _, method in (pair.partiti
 
 
 def modules(place: str) -> list[Any]:
-    """The modules with the functions for a path: in the core and in this layer."""
+    """The modules that contain a path's functions, in the core and in this layer."""
     above = {"": "functions", "nn.functional": "nn.functional"}
     core = import_module(f"{PACKAGE}.{place}") if place else names
     return [core, import_module(f"{PACKAGE}.compat.{above[place]}")] if place in above else [core]
@@ -208,7 +208,7 @@ def _attributes() -> dict[Any, list[tuple[type, str]]]:
 
 @functools.cache
 def _table() -> dict[Any, tuple[str, Any]]:
-    """The public functions that ask, each with its PyTorch name and the function to run."""
+    """The public functions that can be intercepted, each with its PyTorch name and the function to run."""
     table: dict[Any, tuple[str, Any]] = {}
     for place in _PLACES:
         for module in modules(place):
@@ -229,7 +229,7 @@ def _table() -> dict[Any, tuple[str, Any]]:
 
 
 class _Asking:
-    """Replaces a public function, and asks modes and classes first. As a class attribute, it equals the method.
+    """Replaces a public function, and passes calls to modes and classes first. It equals the method that it replaces.
 
     Attributes:
         public: the function as called by programs.
@@ -295,7 +295,7 @@ def asking(public: Any) -> _Asking:
 
 
 def _switch(public: Any, function: Any) -> tuple[Callable[[Any], None], Any, Any]:
-    """For a public function: a callable that replaces the inner function, that function, and a caller for it."""
+    """Return a callable that replaces a public function's inner function, the inner function, and a caller for it."""
     if not isinstance(public, FunctionType):
         return functools.partial(_set_end, public.__self__, _ENDS[public.__name__]), function, function
     code = function.__code__
@@ -347,7 +347,7 @@ _closings = 100
 
 
 def _open(**more: int) -> None:
-    """Count modes and classes. The first turns asking on, and the end of the last mode turns it off."""
+    """Count modes and classes. The first enables interception, and the end of the last mode disables it."""
     global _is_open, _closings
     with _lock:
         counts = {name: n + more.get(name, 0) for name, n in _counts.items()}
@@ -360,8 +360,8 @@ def _open(**more: int) -> None:
 
 
 def met(values: Iterable[Any], error: Exception | None) -> bool:
-    """Record that a class with overrides has appeared. Returns True if the call that rejected it did not ask the
-    class, either because asking was still disabled or because another thread enabled it during the call."""
+    """Record that a class with overrides has appeared. Returns True if the call that rejected it was not passed to the
+    class, because interception was still disabled or another thread enabled it during the call."""
     if not _counts["classes"]:
         _open(classes=1)
         return True

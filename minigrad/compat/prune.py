@@ -1,4 +1,4 @@
-"""Pruning: parameters with a mask of zeros and ones, under the name of ``torch.nn.utils.prune`` (Han et al. 2015).
+"""``torch.nn.utils.prune``: pruning, which multiplies parameters by masks of zeros and ones (Han et al. 2015).
 
 A pruned parameter is stored as ``name_orig``; the buffer ``name_mask`` shows which elements remain. Before each forward
 pass, a hook sets the attribute ``name`` to their product, so that training continues with the remaining elements.
@@ -29,7 +29,7 @@ M = TypeVar("M", bound=Module)
 
 class BasePruningMethod(ABC):
     """A pruning method, which is also the hook before a module's forward pass. Subclasses implement ``compute_mask``.
-    ``PRUNING_TYPE`` is the set from which a second pruning selects: the remaining elements ("unstructured"), the
+    ``PRUNING_TYPE`` says from which set a second pruning selects: the remaining elements ("unstructured"), the
     remaining slices of ``dim`` ("structured"), or all elements ("global")."""
 
     PRUNING_TYPE: ClassVar[str] = "unstructured"
@@ -52,8 +52,8 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
-        """Prune a parameter with a method created from the arguments, based on its values or ``importance_scores`` of
-        the same shape. Returns the hook, or a container from the second pruning on."""
+        """Prune a parameter with a method created from the arguments. It compares the parameter's values, or
+        ``importance_scores`` of the same shape. Returns the hook or, from the second pruning on, a PruningContainer."""
         earlier = _hook(module, name)
         value = getattr(module, name)
         if importance_scores is not None and importance_scores.shape != value.shape:
@@ -79,7 +79,7 @@ class BasePruningMethod(ABC):
         return method
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
-        """Multiply a tensor by the mask for it, or for ``importance_scores`` of the same shape."""
+        """Multiply a tensor by a mask, computed from the tensor or from ``importance_scores`` of the same shape."""
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
             raise AssertionError("importance_scores should have the same shape as tensor t")
@@ -107,7 +107,7 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: BasePruningMethod) -> None:
-        """Add a method. Raises TypeError for other objects, and ValueError if it is for another parameter."""
+        """Add a method. Raises TypeError for other objects, and ValueError if it prunes another parameter."""
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if self._tensor_name != method._tensor_name:
@@ -250,12 +250,12 @@ random_unstructured = _by(RandomUnstructured, "Prune ``amount`` elements of a pa
 l1_unstructured = _by(L1Unstructured, "Prune the ``amount`` elements with the smallest absolute values.")
 random_structured = _by(RandomStructured, "Prune ``amount`` slices of the axis ``dim`` of a parameter at random.")
 ln_structured = _by(LnStructured, "Prune the ``amount`` slices of the axis ``dim`` with the smallest ``n``-norms.")
-custom_from_mask = _by(CustomFromMask, "Prune a parameter where ``mask``, of its shape, is zero.")
+custom_from_mask = _by(CustomFromMask, "Prune a parameter where ``mask``, which has the same shape, is zero.")
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prune several parameters, (module, name) pairs, as if they were one vector, with an unstructured method and its
-    arguments. ``importance_scores`` maps pairs to tensors of scores. Raises TypeError for other arguments."""
+    """Prune several parameters, passed as (module, name) pairs, as one vector. The method must be unstructured and gets
+    ``kwargs``. ``importance_scores`` maps pairs to scores. Raises TypeError for other arguments."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     pairs, scores = list(parameters), {} if importance_scores is None else importance_scores

@@ -1,4 +1,4 @@
-"""``assert_close``, under the name of ``torch.testing``."""
+"""``torch.testing``: the function ``assert_close``."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def assert_close(
     check_stride: bool = False,
     msg: str | Callable[[str], str] | None = None,
 ) -> None:
-    """Compare tensors or numbers, also in sequences and mappings: ``|actual - expected| <= atol + rtol |expected|``.
+    """Check that ``|actual - expected| <= atol + rtol |expected|``, for numbers, tensors or structures of them.
 
     Args:
         rtol, atol: the tolerances; by default, the looser of the values for the two dtypes.
         equal_nan: whether NaN equals NaN.
         check_device, check_dtype, check_stride: whether these must also be equal.
-        msg: a message, or a function that returns one, given the default message.
+        msg: a message, or a function that takes the default message and returns one.
 
-    Raises AssertionError if they differ, with a message that states how many elements differ, and the largest
-    difference. Raises ValueError if only one tolerance is given.
+    Raises AssertionError if they differ. Its message states how many elements differ, and the largest difference.
+    Raises ValueError if only one tolerance is passed.
     """
     if (rtol is None) != (atol is None):
         raise ValueError("rtol and atol must both be specified or both be unspecified")
@@ -93,7 +93,7 @@ def _tensor_difference(
 
 
 def _compare(a: Any, e: Any, rtol: float, atol: float, equal_nan: bool) -> str:
-    """A message that states how many elements of two arrays differ, and where they differ most; "" if none do."""
+    """A message that states how many elements of two arrays differ, and where they differ most; "" if all match."""
     wrong, wide = a != e, np.result_type(a, e, np.float64)
     a, e = a.astype(wide), e.astype(wide)
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Types for annotations, under the names of ``torch.types``, ``nn.common_types`` and ``nn.modules.utils``."""
+"""Types for annotations, as in ``torch.types``, ``nn.common_types`` and ``nn.modules.utils``."""
 
 from __future__ import annotations
 

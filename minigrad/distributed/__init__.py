@@ -4,8 +4,8 @@ A program that calls ``init_process_group`` runs as rank r of N if it is started
 
     python -m minigrad.run -n N program.py
 
-or by ``mpiexec -n N``, or by Slurm's ``srun``. The ``distributed`` extra installs mpi4py and an MPI with its mpiexec.
-See docs/distributed.md.
+or by ``mpiexec -n N``, or by Slurm's ``srun``. The ``distributed`` extra installs mpi4py and an MPI implementation with
+mpiexec. See docs/distributed.md.
 """
 
 from . import functional as functional

@@ -1,7 +1,7 @@
-"""Collectives on tensors, with PyTorch's names. All ranks of a group must call the same functions in the same order. A
-function returns None when finished or, with ``async_op=True``, a ``Work`` immediately. On ranks outside the group, it
-does nothing. All raise ValueError before ``init_process_group``, TypeError if an argument is not a tensor, and
-RuntimeError on a timeout or, with TORCH_DISTRIBUTED_DEBUG=DETAIL in the environment, if the ranks' calls differ."""
+"""Collectives on tensors, with PyTorch's names. All ranks of a group must call the same functions in the same order.
+Functions return None when finished; with ``async_op=True``, they return a ``Work`` immediately. On ranks outside the
+group, they do nothing. All raise ValueError before ``init_process_group``, TypeError if an argument is not a tensor,
+and RuntimeError on a timeout or, with TORCH_DISTRIBUTED_DEBUG=DETAIL in the environment, if the ranks' calls differ."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Tensors = Sequence[Tensor]
 
 
 def inside(group: Group, call: str = "", *tensors: Any) -> ProcessGroup | None:
-    """The group for a call; None on ranks outside it. Raises TypeError if an argument is not a tensor."""
+    """The group for a call, or None on ranks outside it. Raises TypeError if an argument is not a tensor."""
     if is_outside(group):
         return None
     g = the_group(group)
@@ -47,14 +47,14 @@ def root_of(g: ProcessGroup, rank: Rank, number: Rank, what: str) -> int:
 
 
 def all_reduce(tensor: Tensor, op: Any = SUM, group: Group = None, async_op: bool = False) -> Work | None:
-    """Sum the tensors of all ranks (or apply another ``ReduceOp``), in place on each. Shapes and dtypes must match."""
+    """Set all ranks' tensors to their sum (or the result of another ``ReduceOp``). Shapes and dtypes must match."""
     return _in_place("all_reduce", tensor, group, async_op, op)
 
 
 def reduce(
     tensor: Tensor, dst: Rank = None, op: Any = SUM, group: Group = None, async_op: bool = False, group_dst: Rank = None
 ) -> Work | None:
-    """Like ``all_reduce``, but only for rank ``dst``. Tensors on the other ranks are unchanged."""
+    """Like ``all_reduce``, but only rank ``dst`` receives the result. Tensors on the other ranks are unchanged."""
     return _in_place("reduce", tensor, group, async_op, op, (dst, group_dst, "dst"))
 
 
@@ -100,8 +100,8 @@ def all_to_all_single(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Like ``all_to_all``, but split one tensor along its first axis. The sizes are the numbers of rows from and for
-    each rank, by default equal. Raises ValueError if the sizes do not add up to the number of rows."""
+    """Like ``all_to_all``, but split one tensor along its first axis. The sizes are the numbers of rows received from
+    and sent to each rank, by default equal. Raises ValueError if the sizes do not add up to the number of rows."""
     if (g := inside(group, "all_to_all", output, input)) is None:
         return None
     _check_dtype("all_to_all_single", output, input)
@@ -121,8 +121,8 @@ def _run(
     sizes: Any = None,
 ) -> Work | None:
     """Begin a call that reads ``own`` and writes ``into``, which may be the same tensor. Either may be None except on
-    the ``root`` (a group rank). ``listed``: the tensors to which ``into`` is copied. ``sizes``: the numbers of elements
-    that an all-to-all receives from and sends to each rank."""
+    the ``root`` (a group rank). Afterwards, ``into`` is copied to the tensors in ``listed``. ``sizes`` are the numbers
+    of elements that an all-to-all receives from and sends to each rank."""
     tensor = own if call.endswith("gather") else into
     assert tensor is not None
     if g.compares:
@@ -174,7 +174,7 @@ def gather(
     async_op: bool = False,
     group_dst: Rank = None,
 ) -> Work | None:
-    """Like ``all_gather``, but only for rank ``dst``. Other ranks do not pass a list."""
+    """Like ``all_gather``, but only rank ``dst`` receives the tensors. Other ranks do not pass a list."""
     if (g := inside(group, "gather", tensor)) is None:
         return None
     root = root_of(g, dst, group_dst, "dst")
@@ -217,8 +217,8 @@ def all_to_all(
 def _rows(
     tensors: Tensors | None, g: ProcessGroup, what: str, like: Tensor, filled: bool = False, root: Rank = None
 ) -> Any:
-    """A new tensor with a row for each tensor in a list, copied if ``filled``; None except on the ``root``. Raises
-    TypeError unless all are tensors; ValueError unless one per rank matches ``like``, or if passed elsewhere."""
+    """A new tensor with a row for each listed tensor, copied if ``filled``; None except on the ``root``. Raises
+    TypeError unless all are tensors, and ValueError if their number, shape or dtype is wrong, or elsewhere."""
     if root is not None and g.number != root:
         if tensors:
             raise ValueError(f"only rank {g.ranks[root]} takes {what}: omit it on the other ranks")
@@ -263,8 +263,8 @@ def _elements(tensor: Tensor, sizes: Sequence[int] | None, g: ProcessGroup) -> l
 
 
 class Loan:
-    """A tensor's data during a transfer. MPI or NCCL receives ``op``, the name of the reduction, and ``array``, which
-    uses the tensor's own memory if possible, but never memory that the tensor passed as ``apart`` uses."""
+    """A tensor's data during a transfer. MPI or NCCL uses ``op``, the name of the reduction, and ``array``. The array
+    shares the tensor's memory if possible, but never shares memory with the tensor ``apart``."""
 
     def __init__(self, tensor: Tensor, group: ProcessGroup, op: Any = None, apart: Tensor | None = None) -> None:
         self.tensor, self.op = tensor, "" if op is None else _reduction(op, tensor)

@@ -1,5 +1,5 @@
-"""Differentiable collectives (``torch.distributed.nn.functional``). The adjoint of each is either itself or another
-collective, as gradients flow back along the path that the data took. The backward pass is thus also collective and must
+"""Differentiable collectives (``torch.distributed.nn.functional``). Gradients flow back along the path that the data
+took, so the adjoint of each is the same or another collective. The backward pass is therefore also collective, and must
 run on all ranks."""
 
 from __future__ import annotations

@@ -60,8 +60,8 @@ class Backend(str):
 
 
 class ProcessGroup:
-    """An ordered list of global ranks, each of which also has a group rank. ``number``: the group rank of this process.
-    ``comm``: the MPI communicator, None if the world size is 1. ``seconds``: the timeout of calls."""
+    """An ordered list of global ranks, each of which also has a group rank. ``number`` is the group rank of this
+    process, ``comm`` the MPI communicator (None if the world size is 1), and ``seconds`` the timeout of calls."""
 
     def __init__(self, ranks: Sequence[int], number: int, backend: str, comm: Any, seconds: float) -> None:
         self.ranks, self.number, self.backend, self.comm, self.seconds = list(ranks), number, backend, comm, seconds
@@ -164,8 +164,8 @@ def init_process_group(
     """Connect to the other ranks. Every rank must call this function.
 
     An MPI launcher starts the ranks: ``python -m minigrad.run``, mpiexec, or Slurm's srun with PMIx or PMI-2. Without a
-    launcher, the world is only this process, and MPI is not required. The ranks on a machine divide its kernel threads
-    among themselves, unless MINIGRAD_NUM_THREADS or OMP_NUM_THREADS is set.
+    launcher, the world consists of only this process, and MPI is not required. The ranks on a machine divide its kernel
+    threads among themselves, unless MINIGRAD_NUM_THREADS or OMP_NUM_THREADS is set.
 
     Args:
         backend: "mpi", "gloo" (implemented by MPI here), or "nccl", which transfers GPU tensors; MPI transfers others.
@@ -332,12 +332,12 @@ Group = ProcessGroup | int | None
 
 
 def get_rank(group: Group = None) -> int:
-    """This process's rank in a group; -1 if it is outside. Raises ValueError before ``init_process_group``."""
+    """This process's rank in a group, or -1 if it is outside. Raises ValueError before ``init_process_group``."""
     return -1 if is_outside(group) else the_group(group).number
 
 
 def get_world_size(group: Group = None) -> int:
-    """The number of ranks in a group; -1 if this process is outside. Raises the same errors as ``get_rank``."""
+    """The number of ranks in a group, or -1 if this process is outside. Raises the same errors as ``get_rank``."""
     return -1 if is_outside(group) else the_group(group).size()
 
 

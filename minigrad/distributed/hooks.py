@@ -1,6 +1,6 @@
-"""Communication hooks of DistributedDataParallel: how to combine gradients across ranks (``register_comm_hook``). A
-hook receives the state with which it was registered (a group, or None for all ranks) and a gradient bucket. It returns
-a future of the mean (``torch.distributed.algorithms.ddp_comm_hooks.default_hooks``)."""
+"""Communication hooks of DistributedDataParallel, which combine gradients across ranks. A hook receives the state that
+was passed to ``register_comm_hook`` (a group, or None for all ranks) and a gradient bucket, and returns a future of the
+mean. PyTorch defines these hooks in ``torch.distributed.algorithms.ddp_comm_hooks.default_hooks``."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def _mean(dtype: DType | None, what: str) -> Hook:
 
 
 allreduce_hook = _mean(None, ", as without a hook")
-fp16_compress_hook = _mean(float16, " rounded to float16, which MPI carries and adds as float32")
-bf16_compress_hook = _mean(bfloat16, " rounded to bfloat16, which MPI carries and adds as float32")
+fp16_compress_hook = _mean(float16, " rounded to float16, which MPI sends and adds as float32")
+bf16_compress_hook = _mean(bfloat16, " rounded to bfloat16, which MPI sends and adds as float32")

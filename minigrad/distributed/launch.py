@@ -1,4 +1,4 @@
-"""Ranks on this machine, started by mpiexec with torchrun's environment variables.
+"""Starts ranks on this machine with mpiexec, and sets torchrun's environment variables for them.
 
     python -m minigrad.run [-n RANKS] program.py [ARGUMENTS]
     python -m minigrad.run [-n RANKS] -m module [ARGUMENTS]
@@ -31,7 +31,7 @@ TORCHRUN_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 
 
 class Place(NamedTuple):
-    """A process's ``rank`` and the world ``size``, then the same for this machine if the launcher sets them."""
+    """A process's ``rank`` and the world ``size``, and the same numbers for this machine if the launcher sets them."""
 
     rank: int = 0
     size: int = 1
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 def find_place(rank: int = -1, size: int = -1, environment: Mapping[str, str] = os.environ) -> Place:
-    """The place of this process, from the arguments or, where they are -1, the environment. Raises ValueError if a
+    """The place of this process, from the arguments or, if they are -1, from the environment. Raises ValueError if a
     variable is not a number, the arguments contradict mpiexec, or the rank is out of range."""
     there = Place()
     for names in (*MPI_VARIABLES, TORCHRUN_VARIABLES):

@@ -49,7 +49,7 @@ def send(tensor: Tensor, dst: Rank = None, group: Group = None, tag: int = 0, gr
 
 
 def recv(tensor: Tensor, src: Rank = None, group: Group = None, tag: int = 0, group_src: Rank = None) -> int:
-    """Call ``irecv``, then wait. Returns the sender's rank; -1 on ranks outside the group."""
+    """Call ``irecv``, then wait. Returns the sender's rank, or -1 on ranks outside the group."""
     work, g = irecv(tensor, src, group, tag, group_src), inside(group)
     if work is None or g is None:
         return -1

@@ -1,5 +1,5 @@
 """Array transfers between ranks on CPUs over MPI, using mpi4py. If the world size is 1, arrays are copied. Collectives
-are non-blocking (and as fast), as MPI cannot match a blocking call on one rank with a non-blocking call on another."""
+use non-blocking calls, which are as fast, as MPI cannot match them with blocking calls on other ranks."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Mpi:
 
     def begin(self, call: str, out: Any, array: Any, op: str, root: int, sizes: Any) -> Any:
         """Begin a collective, which writes ``out`` and reads ``array``; in-place calls pass the same array twice.
-        Returns the request. ``sizes``: how many elements an all-to-all receives from and sends to each rank."""
+        Returns the request. ``sizes`` contains the element counts that an all-to-all receives and sends, by rank."""
         comm, reduction = self.comm, self.ops.get(op)
         starts: dict[str, Callable[[], Any]] = {
             "all_reduce": lambda: comm.Iallreduce(self.here, array, reduction),

@@ -24,7 +24,7 @@ Start = Callable[[Any, int], None]  # enqueues a communicator's operations on a 
 
 
 class Operation:
-    """An operation on a communicator's stream. ``source``: the sender of a message."""
+    """An operation on a communicator's stream. ``source`` is the sender of a message."""
 
     def __init__(self, cupy: Any, comm: Any, stream: Any, start: Start, name: str, source: int = ALL) -> None:
         self._cupy, self.comm, self.stream, self.start, self.name, self.source = cupy, comm, stream, start, name, source
@@ -49,8 +49,8 @@ class Operation:
 
 
 class Nccl:
-    """Collectives and messages on GPUs; see ``mpi.Mpi``. Connects on the first call that requires it. ``comm``: the MPI
-    communicator of the same ranks, None if the world size is 1. Raises ImportError if CuPy cannot find NCCL."""
+    """Collectives and messages on GPUs; see ``mpi.Mpi``. Connects on the first call that requires it. ``comm`` is the
+    MPI communicator of the same ranks (None if the world size is 1). Raises ImportError if CuPy cannot find NCCL."""
 
     def __init__(self, cupy: Any, comm: Any) -> None:
         self._nccl = import_module(f"{cupy.__name__}.cuda.nccl")  # CuPy does not import it automatically
@@ -83,7 +83,7 @@ class Nccl:
         return self._run(call, starts[call], tensor)
 
     def _parts(self, array: Any, sizes: Sequence[int] | None = None) -> list[tuple[int, Any]]:
-        """The parts of an array for each rank, by default of equal size; empty for None."""
+        """An array's part for each rank, by default of equal size. Returns an empty list if the array is None."""
         if array is None:
             return []
         n = sizes or [array.size // self.size] * self.size
@@ -101,7 +101,7 @@ class Nccl:
         return self._run("recv", lambda c, s: self._exchange(c, s, [], [(peer, array)]), array, source)
 
     def _number(self, peer: int) -> int:
-        """The other rank's number in the communicator, which is the group's in a batch, else the pair's."""
+        """The other rank's number in the communicator, which is the group's in a batch, and the pair's otherwise."""
         return int(peer > self.rank) if self._batch is None else peer
 
     def _exchange(self, comm: Any, stream: int, sends: Parts, receives: Parts) -> None:
@@ -145,7 +145,7 @@ class Nccl:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """A context whose operations begin together at its end."""
+        """A context manager that queues operations and begins all of them at the end of the block."""
         outer, self._batch = self._batch, [] if self._batch is None else self._batch
         try:
             yield

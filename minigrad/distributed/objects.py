@@ -44,8 +44,8 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> 
 def gather_object(
     obj: Any, object_gather_list: list[Any] | None = None, dst: Rank = None, group: Group = None, group_dst: Rank = None
 ) -> None:
-    """Like ``all_gather_object``, but only for rank ``dst``. Other ranks do not pass a list. Raises ValueError unless
-    the list has an item per rank."""
+    """Like ``all_gather_object``, but only rank ``dst`` receives the objects. Other ranks do not pass a list. Raises
+    ValueError unless the list has an item per rank."""
     if (g := inside(group)) is None:
         return
     root = root_of(g, dst, group_dst, "dst")

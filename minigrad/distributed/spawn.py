@@ -19,7 +19,7 @@ START = "import sys; sys.path[:] = {0!r}; from minigrad.distributed.spawn import
 
 
 class ProcessException(Exception):
-    """A process has failed. ``error_index``: its number, -1 if unknown. ``exit_code``: mpiexec's exit code."""
+    """Raised if a process has failed. ``error_index`` is its number (-1 if unknown); ``exit_code`` is mpiexec's."""
 
     def __init__(self, msg: str, error_index: int, exit_code: int) -> None:
         super().__init__(msg)
@@ -41,7 +41,7 @@ class ProcessContext:
         self._process, self._folder = subprocess.Popen(words), folder
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait until all have ended, or one has failed and mpiexec has ended the others. Returns False on a timeout.
+        """Wait until all processes have ended. If one fails, mpiexec ends the others. Returns False on a timeout.
         ``grace_period`` is ignored. Raises ProcessRaisedException or ProcessExitedException if one has failed."""
         try:
             code = self._process.wait(timeout)
@@ -72,9 +72,9 @@ def spawn(
     """Call ``fn(number, *args)`` in ``nprocs`` processes, which may then call ``init_process_group``.
 
     Each process imports the program, which therefore needs ``if __name__ == "__main__":``. The function and its
-    arguments are pickled. With ``join``, wait until all have ended; otherwise, return a ``ProcessContext``. ``daemon``
-    and ``start_method`` are ignored. Raises ProcessRaisedException or ProcessExitedException if a process has failed,
-    after ending the others, and ImportError if mpiexec is missing.
+    arguments are pickled. With ``join``, wait until all processes have ended; otherwise, return a ``ProcessContext``.
+    ``daemon`` and ``start_method`` are ignored. Raises ProcessRaisedException or ProcessExitedException if a process
+    has failed, after ending the others, and ImportError if mpiexec is missing.
     """
     folder = tempfile.TemporaryDirectory(prefix="minigrad-")
     prepared = python_spawn.get_preparation_data("rank")

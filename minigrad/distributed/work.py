@@ -1,4 +1,4 @@
-"""Handles of running calls, returned with ``async_op=True``, and futures (``torch.futures``)."""
+"""Handles of running calls, which functions return if ``async_op`` is True, and futures (``torch.futures``)."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Future(futures.Future[T]):
 
 
 def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
-    """A future for these futures, which completes when each of them has a value or an error."""
+    """A future of the list of these futures. It is complete when each of them has a value or an error."""
     together: Future[list[Future[Any]]] = Future()
     left = iter(range(len(futures))[::-1])  # an iterator, so that no two threads get the same step
 
@@ -95,8 +95,8 @@ def collect_all(futures: Sequence[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 class Work:
-    """A call of a group, which writes to the tensors ``results``. It runs the transfer ``request``, then
-    ``finish(name)``. ``wait()`` completes it within ``seconds``."""
+    """A running call of a group, which writes to the tensors ``results``. After the transfer ``request``, it calls
+    ``finish(name)``. ``wait()`` raises an error after ``seconds``."""
 
     def __init__(
         self,

@@ -38,7 +38,7 @@ def axis(dim: int, ndim: int) -> int:
 
 
 def axes(dim: Dims, ndim: int) -> int | tuple[int, ...] | None:
-    """Normalize one or more axes. Returns None, for all axes, if ``dim`` is None or empty or the tensor is 0-d."""
+    """Normalize one or more axes. Returns None (all axes) if ``dim`` is None or empty, or the tensor is 0-d."""
     if dim is None:
         return None
     if isinstance(dim, (tuple, list)):
@@ -200,7 +200,7 @@ def ordered(function: Function) -> Function:
 
 
 def scalars_as_vectors(function: Function) -> Function:
-    """Let a function of an axis accept 0-d tensors. The result is 0-d, or in ``gather``, has the index's shape."""
+    """Let a function with a ``dim`` accept 0-d tensors. The result is 0-d (in ``gather``, it has the index's shape)."""
     shaped_by_index = function.__name__ in ("gather", "take_along_dim")
 
     @wraps(function)

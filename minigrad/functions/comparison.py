@@ -56,7 +56,7 @@ _ANSWERS = {
     "is_floating_point": (lambda input: dt.kind_of(input.array) == "f", "Whether the dtype is a floating-point one."),
     "is_complex": (lambda input: input.array.dtype.kind == "c", "Whether the dtype is complex."),
     "is_signed": (lambda input: dt.of(input.array).is_signed, "Whether the dtype is signed."),
-    "is_nonzero": (lambda input: bool(input), "Whether the only element is not 0."),
+    "is_nonzero": (lambda input: bool(input), "Whether the tensor's only element is not 0."),
     "is_inference": (lambda input: False, "Always False, as inference mode creates ordinary tensors."),
     "is_same_size": (lambda input, other: input.shape == other.shape, "Whether two tensors have the same shape."),
 }
@@ -145,7 +145,7 @@ def stride(input: Tensor, dim: int) -> int: ...
 
 @method(free=False)
 def stride(input: Tensor, dim: int | None = None) -> Any:
-    """The stride along each axis, in elements. Empty tensors, which have none in NumPy, count as contiguous."""
+    """The stride along each axis, in elements. Empty tensors, which have no strides in NumPy, count as contiguous."""
     array = input.array
     if array.size:
         steps = tuple(n // array.itemsize for n in array.strides)

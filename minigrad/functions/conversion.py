@@ -74,7 +74,7 @@ def to(
 
 @attached
 def __dlpack__(input: Tensor, **options: Any) -> Any:
-    """Share memory with other libraries: ``numpy.from_dlpack(x)``. Raises BufferError if the tensor requires grad."""
+    """Share memory with a library, as in ``numpy.from_dlpack(x)``. Raises BufferError if the tensor requires grad."""
     if input.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     return input.array.__dlpack__(**options)
@@ -108,7 +108,7 @@ def type(input: Tensor, dtype: Any, non_blocking: bool = False) -> Tensor: ...
 
 @method(free=False)
 def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """Convert to another dtype or type (``torch.FloatTensor``). Without arguments, return the type's name."""
+    """Convert to another dtype or tensor type (``torch.FloatTensor``). Without arguments, return the type's name."""
     if dtype is None:
         return typed.typename(input)
     if (kind := typed.find(dtype)) is not None:
@@ -127,7 +127,7 @@ _METHODS: dict[str, tuple[Any, str]] = {
 _NEW: dict[str, tuple[Any, str]] = {
     "new_tensor": (
         lambda input, data, *, dtype, device: tensor(data, dtype=dtype, device=device),
-        "A tensor from data, by default with this one's dtype and device.",
+        "A tensor from data, by default with this tensor's dtype and device.",
     ),
     "new_full": (
         lambda input, size, fill_value, *, dtype, device: full(size, fill_value, dtype=dtype, device=device),
@@ -155,13 +155,13 @@ new_empty = _new(empty, "new_empty", "Uninitialized elements")
 
 @method(free=False)
 def new(input: Tensor, *data: Any, device: Any = None) -> Tensor:
-    """A tensor of the same type, from sizes or a sequence of values. This is a legacy method of PyTorch."""
+    """Create a tensor of the same type from sizes or a sequence of values. This is a legacy method of PyTorch."""
     return typed.type_of(input)(*data)
 
 
 @function
 def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """real + i imag: complex64 from float32, complex128 from float64. Raises RuntimeError for other or mixed dtypes."""
+    """real + i · imag, as complex64 or complex128. Raises RuntimeError unless both are float32 or both are float64."""
     kinds = {real.array.dtype.name, imag.array.dtype.name}
     if len(kinds) > 1 or kinds - {"float32", "float64"}:
         raise RuntimeError(f"complex: expected two float32 or two float64 tensors, got {real.dtype} and {imag.dtype}")
@@ -176,8 +176,8 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 @function
 def view_as_complex(input: Tensor) -> Tensor:
-    """View a real (..., 2) tensor as a complex (...) one. The last axis contains the real and imaginary parts. Raises
-    RuntimeError if the last axis does not have length 2, or its elements are not adjacent."""
+    """View a real tensor (..., 2) as a complex tensor (...). The last axis contains the real and imaginary parts.
+    Raises RuntimeError if the last axis does not have length 2, or its elements are not adjacent."""
     array = input.array
     if array.dtype.name not in ("float32", "float64"):
         raise RuntimeError(f"view_as_complex is only supported for float32 and float64, not {input.dtype}")
@@ -190,7 +190,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 @function
 def view_as_real(input: Tensor) -> Tensor:
-    """View a complex (...) tensor as a real (..., 2) one. Raises RuntimeError for a real tensor."""
+    """View a complex tensor (...) as a real tensor (..., 2). Raises RuntimeError for a real tensor."""
     return apply(c.view_as_real, (_complex(input, "view_as_real"),))
 
 

@@ -22,7 +22,7 @@ from .define import attached, function, named
 
 
 def tensor_on(array: Any, device: Maybe, requires_grad: bool = False) -> Tensor:
-    """A tensor from a NumPy array, on a device (the default device if None)."""
+    """A tensor on a device (the default device if None), created from a NumPy array."""
     place = _device(device)
     if place is not None and place.type != "cpu":
         array = for_device(place).asarray(array, place)
@@ -36,7 +36,7 @@ def _device(device: Maybe) -> Device | None:
 
 
 def _array_on(device: Maybe, dtype: Any, make: Callable[[Any], Any]) -> Any:
-    """A new array on a device. ``make`` receives the array library: NumPy for "meta" and for unsupported dtypes."""
+    """A new array on a device. ``make`` receives the array library (NumPy for "meta" and unsupported dtypes)."""
     place = _device(device)
     if place is None or place.type in ("cpu", "meta") or np.dtype(dtype).kind == "V":
         return make(np)
@@ -112,7 +112,7 @@ def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _shown(create: Callable[..., Tensor], make: Callable[..., Any]) -> Callable[..., Tensor]:
-    """Make ``create`` a wrapper of ``make``. In the signature, its keywords replace the parameters of ``make``."""
+    """Make ``create`` a wrapper of ``make``. In its signature, the keywords of ``create`` replace those of ``make``."""
     annotations, public = create.__annotations__, wrapping(create, make)
     public.__annotations__, public.__wrapped__ = annotations, _Joined(create, make)
     return public
@@ -166,7 +166,7 @@ def sized(size: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[int, ...]:
 def tensor(
     data: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """A new tensor with a copy of the data: a number, nested lists, an array or a tensor.
+    """A new tensor with a copy of the data, which may be a number, nested lists, an array or a tensor.
 
     Python floats get the default dtype (float32), ints int64, and bools bool. Arrays keep their dtype.
 
@@ -211,7 +211,7 @@ def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
 def asarray(
     obj: Any, *, dtype: Maybe = None, device: Maybe = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """Like ``as_tensor``, or like ``tensor`` with ``copy=True``. A storage becomes a tensor that shares its bytes."""
+    """Like ``as_tensor``, or with ``copy=True``, like ``tensor``. A storage becomes a tensor that shares its bytes."""
     if isinstance(obj, UntypedStorage):
         obj = wrap(obj.array)
     result = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
@@ -251,7 +251,7 @@ def from_file(filename: Any, shared: bool | None = None, size: int = 0, *, dtype
 
 @creating
 def scalar_tensor(s: Any, *, dtype: Maybe) -> Any:
-    """A 0-d tensor with one number, of the default dtype unless ``dtype`` is passed."""
+    """A 0-d tensor that contains a number. It has the default dtype unless ``dtype`` is passed."""
     return np.full((), raw(s), float_dtype(dtype))
 
 
@@ -327,7 +327,7 @@ def _like(make: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Ten
         result = make(input.array.shape, dtype=dtype, device=device)
         return _laid_as(result, input)
 
-    doc = f"{doc} with the shape and, by default, the dtype and device of a tensor."
+    doc = f"{doc} with the shape and, by default, the dtype and device of another tensor."
     return function(alike(named(like, name, doc)))
 
 
@@ -351,7 +351,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Maybe, device: Maybe) ->
 @announced
 @creating
 def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Maybe, device: Maybe) -> Any:
-    """Numbers from ``start`` up to but excluding ``end``, as int64 unless one of the arguments is a float.
+    """Numbers from ``start`` up to but excluding ``end``. They are int64 unless one of the arguments is a float.
 
     >>> mg.arange(5)
     tensor([0, 1, 2, 3, 4])
@@ -412,7 +412,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: May
 
 
 def _line(start: Any, end: Any, steps: int, dtype: Any) -> Any:
-    """Evenly spaced numbers in float64, computed from both ends as in PyTorch, so that they are rounded alike."""
+    """Evenly spaced numbers in float64, computed from both ends as in PyTorch, so that rounding is the same."""
     first, last = float(start), float(end)
     if dtype.kind in "iu" and steps > 1:
         if not (math.isfinite(first) and math.isfinite(last)):

@@ -197,7 +197,7 @@ _OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these also accept 
 
 
 def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
-    """Convert operands for an op. Raises TypeError for other objects, and for two numbers unless op is arithmetic."""
+    """Convert two operands. Raises TypeError for other objects, and for two numbers unless the op is arithmetic."""
     if isinstance(input, Variable) and isinstance(other, Variable):
         return input, other
     if not hasattr(input, "array"):

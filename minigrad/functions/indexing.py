@@ -419,7 +419,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 @method
 @scalars_as_vectors
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.topk[Tensor]:
-    """The k largest (or smallest) elements along ``dim``, in order, as (values, indices).
+    """The k largest (or smallest) elements along ``dim``, sorted, as (values, indices).
 
     >>> values, indices = mg.tensor([1.0, 5.0, 3.0]).topk(2)
     >>> values, indices
@@ -464,7 +464,7 @@ def unique(
 def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Axis = None
 ) -> Any:
-    """The distinct values in ascending order, and optionally each element's index among them, and their counts.
+    """The distinct values in ascending order. Optionally returns each element's index among them, and their counts.
 
     >>> mg.tensor([2, 1, 2, 3]).unique()
     tensor([1, 2, 3])
@@ -483,14 +483,14 @@ def unique(
 
 @method(in_place=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """The tensor with the elements at flat indices set to ``source``, or with ``accumulate``, increased by it."""
+    """The tensor with elements at flat indices set to ``source`` or, with ``accumulate``, increased by ``source``."""
     flat = index_put_(input.reshape(-1).clone(), (index.reshape(-1),), source.reshape(-1), accumulate)
     return flat.reshape(input.array.shape)
 
 
 @method(free=False)
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """In place: set input[indices] = values, or with ``accumulate``, add the values, even for repeated indices."""
+    """In place: set input[indices] = values. With ``accumulate``, add the values instead, even at repeated indices."""
     key = tuple([slice(None) if part is None else part for part in indices])
     if not accumulate:
         setitem(input, key, values)
@@ -526,8 +526,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Reduce elements of ``src`` with the same index by "sum", "mean", "prod", "amax" or "amin", together with the
-    existing element if ``include_self``. Tied extremes share the gradient."""
+    """Combine all elements of ``src`` that have the same index, and the existing element if ``include_self``, by "sum",
+    "mean", "prod", "amax" or "amin". In the last two, tied elements share the gradient."""
     place, index = _along(input, dim, index, "scatter_reduce")
     neutral = {"sum": 0, "mean": 0, "prod": 1, "amax": extreme(input, "min"), "amin": extreme(input, "max")}
     if reduce not in neutral:
@@ -574,7 +574,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Like ``scatter_reduce``, but reduces whole slices with the same index ("prod", "mean", "amax" or "amin")."""
+    """Like ``scatter_reduce``, but combines whole slices, and ``reduce`` is "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     shape = [1] * source.array.ndim
@@ -605,7 +605,7 @@ _METHODS = {
     ),
     "index_put": (
         lambda input, indices, values, accumulate=False: index_put_(input.clone(), indices, values, accumulate),
-        "A copy with out[indices] = values. With ``accumulate``, they are added, even for repeated indices.",
+        "A copy with out[indices] = values. With ``accumulate``, adds the values, even at repeated indices.",
     ),
 }
 globals().update(brief(method, _METHODS))

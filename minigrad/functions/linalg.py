@@ -50,7 +50,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @method
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The batched matrix product, (B, N, M) and (B, M, P) -> (B, N, P).
+    """The products of two batches of matrices, (B, N, M) and (B, M, P). The result has shape (B, N, P).
 
     >>> mg.bmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1)).flatten()
     tensor([3., 3.])
@@ -123,10 +123,10 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, a
 @function
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Einstein summation, like "bhid,bhjd->bhij". An equation has letters for the axes of each operand, an ellipsis for
-    axes that broadcast, "->", and the letters of the result (by default, letters that occur once, alphabetically).
-    Letters missing from the result are summed over. The tensors, passed separately or in one list, are contracted from
-    left to right. Instead of an equation, each tensor may be followed by its axis numbers, with the result's axes last:
-    ``einsum(a, [0, 1], [1, 0])``. Raises RuntimeError if the equation does not match the operands.
+    axes that broadcast, "->", and the letters of the result (by default, the letters that occur once, in alphabetical
+    order). Letters missing from the result are summed over. The tensors, passed separately or in one list, are
+    contracted from left to right. Instead of an equation, each tensor may be followed by its axis numbers, with the
+    result's axes last: ``einsum(a, [0, 1], [1, 0])``. Raises RuntimeError if the equation does not match the operands.
 
     >>> q, k = mg.ones(2, 4, 8), mg.ones(2, 5, 8)
     >>> mg.einsum("btd,bsd->bts", q, k).shape

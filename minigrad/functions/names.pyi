@@ -896,10 +896,10 @@ def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether no element over ``dim`` is 0, as bool (uint8 for uint8)."""
 
 def amax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The largest element over ``dim``. Unlike in ``max``, ties share the gradient, which is NaN for a NaN result."""
+    """The largest element over ``dim``. Unlike in ``max``, ties share the gradient. For a NaN result, it is NaN."""
 
 def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The smallest element over ``dim``. Unlike in ``min``, ties share the gradient, which is NaN for a NaN result."""
+    """The smallest element over ``dim``. Unlike in ``min``, ties share the gradient. For a NaN result, it is NaN."""
 
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether any element over ``dim`` is not 0, as bool (uint8 for uint8)."""
@@ -915,7 +915,7 @@ def arange(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers from ``start`` up to but excluding ``end``, as int64 unless one of the arguments is a float."""
+    """Numbers from ``start`` up to but excluding ``end``. They are int64 unless one of the arguments is a float."""
 
 def arccos(input: Tensor) -> Tensor:
     """arccos x, elementwise."""
@@ -939,10 +939,10 @@ def arctanh(input: Tensor) -> Tensor:
     """artanh x, elementwise."""
 
 def argmax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The index (int64) of the largest element along ``dim``, or of the flattened tensor if None."""
+    """The index (int64) of the largest element along ``dim``, or in the flattened tensor if None."""
 
 def argmin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The index (int64) of the smallest element along ``dim``, or of the flattened tensor if None."""
+    """The index (int64) of the smallest element along ``dim``, or in the flattened tensor if None."""
 
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the nonzero elements, as an (N, ndim) tensor."""
@@ -1031,7 +1031,7 @@ def clamp_min(input: Tensor, min: Scalar) -> Tensor:
     """input clamped to at least ``min``."""
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Join tensors along axis 1, with vectors as columns."""
+    """Join tensors along axis 1. Vectors are treated as columns."""
 
 def conj_physical(input: Tensor) -> Tensor:
     """The same as ``conj``, which is never lazy."""
@@ -1052,7 +1052,7 @@ def detach_copy(input: Tensor) -> Tensor:
     """Like ``detach``, but returns a copy."""
 
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """All elements as a matrix's diagonal."""
+    """A matrix with these diagonal elements."""
 
 def diagonal_copy(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Like ``diagonal``, but returns a copy."""
@@ -1082,7 +1082,7 @@ def empty_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Uninitialized elements with the shape and, by default, the dtype and device of a tensor."""
+    """Uninitialized elements with the shape and, by default, the dtype and device of another tensor."""
 
 def empty_strided(
     size: Any,
@@ -1103,7 +1103,7 @@ def erf(input: Tensor) -> Tensor:
     """2/√π ∫₀ˣ exp(-t²) dt, elementwise."""
 
 def erfc(input: Tensor) -> Tensor:
-    """1 - erf x, precise even where that is tiny, elementwise."""
+    """1 - erf x, precise even where the result is tiny, elementwise."""
 
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of erf, elementwise."""
@@ -1239,7 +1239,7 @@ def hann_window(
     """(1 - cos 2πt) / 2, (window_length,)."""
 
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 where input < 0, 1 where input > 0, and ``values`` where input is 0. As in PyTorch, 0 for NaN."""
+    """0 where input < 0, 1 where input > 0, and ``values`` where input is 0. NaN becomes 0, as in PyTorch."""
 
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 1, or axis 0 for vectors."""
@@ -1257,7 +1257,7 @@ def igammac(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x to ∞, elementwise; the operands broadcast."""
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with out[indices] = values. With ``accumulate``, they are added, even for repeated indices."""
+    """A copy with out[indices] = values. With ``accumulate``, adds the values, even at repeated indices."""
 
 def initial_seed() -> int:
     """The initial seed of the default generator."""
@@ -1275,7 +1275,7 @@ def is_inference(input: Tensor) -> bool:
     """Always False, as inference mode creates ordinary tensors."""
 
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the only element is not 0."""
+    """Whether the tensor's only element is not 0."""
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
@@ -1427,7 +1427,7 @@ def ones_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Ones with the shape and, by default, the dtype and device of a tensor."""
+    """Ones with the shape and, by default, the dtype and device of another tensor."""
 
 def permute_copy(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """Like ``permute``, but returns a copy."""
@@ -1576,7 +1576,7 @@ def scalar_tensor(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A 0-d tensor with one number, of the default dtype unless ``dtype`` is passed."""
+    """A 0-d tensor that contains a number. It has the default dtype unless ``dtype`` is passed."""
 
 def seed() -> int:
     """Seed the default generator randomly and return the seed."""
@@ -1637,7 +1637,7 @@ def transpose_copy(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Like ``transpose``, but returns a copy."""
 
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The lower triangle of the last two axes, including the diagonals up to ``diagonal`` (0 is the main one)."""
+    """The lower triangle of the last two axes, up to and including diagonal number ``diagonal`` (0 is the main one)."""
 
 def tril_indices(
     row: int,
@@ -1653,7 +1653,7 @@ def tril_indices(
     """The indices of the lower triangle of a (row, col) matrix, as a (2, N) tensor."""
 
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The upper triangle of the last two axes, beginning with the diagonal ``diagonal``."""
+    """The upper triangle of the last two axes, starting with diagonal number ``diagonal``."""
 
 def triu_indices(
     row: int,
@@ -1716,7 +1716,7 @@ def zeros_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Zeros with the shape and, by default, the dtype and device of a tensor."""
+    """Zeros with the shape and, by default, the dtype and device of another tensor."""
 
 # Other spellings, which minigrad.compat supplies
 

@@ -179,7 +179,7 @@ __getitem__, __setitem__ = attached(indexing.getitem), attached(indexing.setitem
 @attached
 @border
 def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """Support NumPy's functions. If they are operators, call the tensor's operators; else compute with NumPy arrays."""
+    """Support NumPy's functions. An operator calls the tensor's operator; other functions run on NumPy arrays."""
     if method != "__call__" or kwargs:
         return NotImplemented
     if ufunc.__name__ in _UFUNCS and len(inputs) == 2:
@@ -258,14 +258,14 @@ def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tens
 
 @method(free=False)
 def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """In place: apply a Python function to each element (slow, on the CPU)."""
+    """In place: apply a Python function to each element. This is slow, and runs on the CPU."""
     values = [callable(v) for v in input.detach().reshape(-1).tolist()]
     return copy_(input, tensor(values, dtype=input.dtype).reshape(input.shape))
 
 
 @method(free=False)
 def map_(input: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """In place: apply a Python function to each pair of elements (slow, on the CPU)."""
+    """In place: apply a Python function to each pair of elements. This is slow, and runs on the CPU."""
     pairs = zip(input.reshape(-1).tolist(), other.expand(input.shape).reshape(-1).tolist(), strict=True)
     return copy_(input, tensor([callable(a, b) for a, b in pairs], dtype=input.dtype).reshape(input.shape))
 
@@ -289,10 +289,10 @@ def resize_(input: Tensor, *lengths: Any, size: Any = None, memory_format: Any =
 
 @method(free=False)
 def set_(input: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
-    """In place: use the memory of another tensor or a storage, or become empty without a source. ``storage_offset`` is
-    the position of the first element in that memory, ``size`` the shape (by default all of a storage), and ``stride``
-    the strides in elements (by default contiguous). Raises RuntimeError if the elements extend past the end of the
-    memory, or the storage has elements of another dtype."""
+    """In place: use the memory of another tensor or a storage. Without a source, the tensor becomes empty. The first
+    element is at ``storage_offset``. ``size`` is the shape (by default, a vector of all remaining elements), and
+    ``stride`` contains the strides in elements (by default contiguous). Raises RuntimeError if the elements extend past
+    the end of the memory, or the storage has elements of another dtype."""
     if getattr(source, "dtype", input.dtype) is not input.dtype:
         raise RuntimeError(f"set_: expected a storage of dtype {input.dtype}, not {source.dtype}")
     if isinstance(source, Variable) and size is None:

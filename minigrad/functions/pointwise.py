@@ -149,7 +149,7 @@ divide = div
 
 @method(in_place=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """Round to the nearest integer, or to ``decimals`` places, elementwise, with ties to even.
+    """Round each element to the nearest integer, or to ``decimals`` decimal places. Ties round to even.
 
     >>> mg.tensor([1.25, 2.5]).round(decimals=1)
     tensor([1.2000, 2.5000])
@@ -214,7 +214,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
 
 @method(in_place=True)
 def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """Replace NaN and infinities; the latter, by default, with the largest finite numbers.
+    """Replace NaN with ``nan``, and infinities with ``posinf`` and ``neginf`` (by default, the largest finite numbers).
 
     >>> mg.tensor([float("nan"), 1.0]).nan_to_num(0.0)
     tensor([0., 1.])
@@ -297,7 +297,7 @@ _IN_PLACE_TOO = {
     "ldexp": (lambda input, other: input * exp2(other), "input · 2ᵒᵗʰᵉʳ."),
     "heaviside": (
         lambda input, values: where(input == 0, values, (input > 0).to(input.dtype)),
-        "0 where input < 0, 1 where input > 0, and ``values`` where input is 0. As in PyTorch, 0 for NaN.",
+        "0 where input < 0, 1 where input > 0, and ``values`` where input is 0. NaN becomes 0, as in PyTorch.",
     ),
 }
 _NEW = {

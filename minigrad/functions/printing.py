@@ -14,8 +14,8 @@ from .define import attached
 
 
 class Options:
-    """How tensors are printed: the digits, the number of elements above which they are summarized, how many elements
-    are shown at each end of an axis, the line width, and whether exponents are always (or never) used."""
+    """How tensors are printed: the number of decimals, the number of elements above which they are summarized, how many
+    elements are shown at each end of an axis, the line width, and whether exponents are always (or never) used."""
 
     precision: int = 4
     threshold: float = 1000
@@ -76,7 +76,7 @@ def __repr__(tensor: Tensor) -> str:
 
 
 def values_text(tensor: Tensor, indent: int) -> str:
-    """Only the values of a tensor, in brackets that begin in column ``indent``."""
+    """The text of only a tensor's values, in brackets that begin in column ``indent``."""
     values = of(tensor.array).to_numpy(tensor.array)
     values = values.view(np.uint8) if tensor.dtype is dt.float4_e2m1fn_x2 else values
     if values.size == 0:

@@ -154,8 +154,8 @@ _UNSET: Any = object()
 def random_(
     input: Tensor, low: int = _UNSET, high: int | None = _UNSET, *, generator: Generator | None = None
 ) -> Tensor:
-    """In place: fill with integers in [low, high). PyTorch calls the bounds ``from`` and ``to``. ``random_(n)`` starts
-    at 0. Without bounds, they range from 0 to the dtype's maximum, or for floats, as far as every integer is exact."""
+    """In place: fill with integers in [low, high). PyTorch calls the bounds ``from`` and ``to``. ``random_(n)`` and
+    ``random_()`` start at 0. Without bounds, the maximum is the dtype's or, for floats, the limit of exact integers."""
     name = input.dtype.name
     most = _LARGEST[name] if name in _LARGEST else int(np.iinfo(input.array.dtype).max)
     if low is _UNSET:
@@ -308,7 +308,7 @@ def normal(
 @announced
 @method
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability in each element (or with probability ``p``), else 0.
+    """For each element, 1 with the probability that it contains (or with probability ``p``), else 0.
 
     >>> _ = mg.manual_seed(0)
     >>> mg.bernoulli(mg.full((4,), 0.5))
@@ -332,10 +332,10 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
-    """Draw indices with the weights in each row, (..., num_samples) int64. For one sample per row, or several without
-    replacement, this selects the largest p / Exp(1), as PyTorch does. For several with replacement, it inverts the
-    cumulative sums. On a GPU, one sample per row also uses the cumulative sums, so the indices differ from those on a
-    CPU, and the weights are not checked, as this would require synchronization.
+    """Draw indices with the weights in each row. The result (..., num_samples) is int64. For one sample per row, or
+    several without replacement, this selects the largest p / Exp(1), as PyTorch does. For several with replacement, it
+    inverts the cumulative sums. On a GPU, it also does so for one sample per row, so the indices differ from those on a
+    CPU; and the weights are not checked, as this would require synchronization.
 
     Raises RuntimeError if weights are negative, not finite or all 0 (on the CPU), if there are more samples than
     weights, or if there are more than 2²⁴ weights, the limit for cumulative sums in float32.
@@ -412,7 +412,7 @@ globals().update(brief(function, _SEEDS, "int"))
 
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
-    """Restore the default generator's state at the end of the block: ``with fork_rng():``."""
+    """Restore the default generator's state at the end of a ``with fork_rng():`` block."""
     if not enabled:
         yield
         return

@@ -123,8 +123,8 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 def _over(
     op: Op, doc: str, of_nothing: bool = True, along_none: bool = False, by_number: bool = False
 ) -> Callable[..., Tensor]:
-    """A function that applies an op over some axes. ``of_nothing``: an empty axis is allowed. ``along_none``: an empty
-    ``dim`` means no axes instead of all. ``by_number``: the op receives the indices of all axes instead of None."""
+    """A function that applies an op over axes. With ``of_nothing``, an axis may be empty. With ``along_none``, an empty
+    ``dim`` means no axes, not all axes. With ``by_number``, the op receives all axes' indices, not None."""
 
     def over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
         if not of_nothing:
@@ -138,10 +138,10 @@ def _over(
 
 any = _over(r.any, "Whether any element over ``dim`` is not 0, as bool (uint8 for uint8).", along_none=True)
 all = _over(r.all, "Whether no element over ``dim`` is 0, as bool (uint8 for uint8).", along_none=True)
-_SHARED = "The {} element over ``dim``. Unlike in ``{}``, ties share the gradient, which is NaN for a NaN result."
+_SHARED = "The {} element over ``dim``. Unlike in ``{}``, ties share the gradient. For a NaN result, it is NaN."
 amax = _over(r.amax, _SHARED.format("largest", "max"), of_nothing=False, by_number=True)
 amin = _over(r.amin, _SHARED.format("smallest", "min"), of_nothing=False, by_number=True)
-_INDEX = "The index (int64) of the {} element along ``dim``, or of the flattened tensor if None."
+_INDEX = "The index (int64) of the {} element along ``dim``, or in the flattened tensor if None."
 argmax = _over(r.argmax, _INDEX.format("largest"), of_nothing=False)
 argmin = _over(r.argmin, _INDEX.format("smallest"), of_nothing=False)
 
@@ -183,7 +183,7 @@ def min(input: Tensor, *, other: Tensor) -> Tensor: ...
 
 @method
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The smallest element. With ``dim``, returns (values, indices); with a tensor, the elementwise minimum.
+    """The smallest element. With ``dim``, returns (values, indices); with another tensor, the elementwise minimum.
 
     >>> mg.tensor([3, 1, 2]).min()
     tensor(1)
@@ -216,7 +216,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 
 @method
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    """The p-norm over ``dim``, (Σ |x|ᵖ)^(1/p). "fro" is 2, inf the largest |x|, and "nuc" the sum of singular values.
+    """The p-norm over ``dim``, (Σ |x|ᵖ)^(1/p). "fro" means 2, inf means max |x|, and "nuc" the sum of singular values.
 
     >>> mg.tensor([3.0, 4.0]).norm()
     tensor(5.)
@@ -255,7 +255,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1)
 
 @function
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
-    """The cumulative integral by the trapezoidal rule. It has one value fewer than there are points."""
+    """The cumulative integral by the trapezoidal rule. The result has one element fewer than ``y``."""
     return cumsum(_areas(y, x, dx, dim), dim)
 
 
@@ -275,7 +275,7 @@ def _areas(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
 @method(in_place=True)
 @rounded_once
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """Scale each slice along ``dim`` whose p-norm exceeds ``maxnorm`` down to that norm."""
+    """Scale down each slice along ``dim`` whose p-norm exceeds ``maxnorm``, so that its norm is ``maxnorm``."""
     if input.array.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.array.ndim} dimensions")
     place = axis(dim, input.array.ndim)

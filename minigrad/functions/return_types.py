@@ -12,8 +12,8 @@ T = TypeVar("T")  # Tensor, which cannot be imported here, as its stub, methods.
 
 
 class Result(tuple[*Parts]):
-    """A tuple of ``values``, or of one sequence of values. The annotations of its class or a base class name its
-    elements. (It would take much longer to define many ``NamedTuple`` classes.)"""
+    """A tuple of ``values``, passed separately or as one sequence. The annotations of its class or a base class name
+    its elements. (Defining many ``NamedTuple`` classes would take much longer.)"""
 
     __slots__ = ()
     __match_args__: tuple[str, ...] = ()

@@ -47,8 +47,8 @@ def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @method(free=False)
 def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-    """Like ``reshape``, but never copies. With a dtype, reinterprets the bytes as that dtype, without a gradient.
-    Raises RuntimeError if the memory order does not allow a view; use ``reshape`` in that case.
+    """Like ``reshape``, but never copies. If ``dtype`` is passed, reinterprets the bytes as that dtype; this has no
+    gradient. Raises RuntimeError if the memory order does not allow a view; use ``reshape`` in that case.
 
     >>> x = mg.zeros(4)
     >>> x.view(2, 2)[0, 0] = 1
@@ -90,7 +90,7 @@ def _bytes_read_as(input: Tensor, dtype: DType) -> Tensor:
 
 @method
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
-    """The tensor with its axes in the order ``dims`` (separate numbers or one sequence).
+    """The tensor with its axes in the order ``dims``, passed as separate numbers or one sequence.
 
     >>> mg.zeros(2, 3, 4).permute(2, 0, 1).shape
     minigrad.Size([4, 2, 3])
@@ -134,7 +134,7 @@ def t(input: Tensor) -> Tensor:
 
 @method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """The tensor with axes moved to other positions. Raises RuntimeError for repeated axes or unequal numbers of axes.
+    """The tensor with axes moved to other positions. Raises RuntimeError if axes repeat or their numbers differ.
 
     >>> mg.zeros(2, 3, 4).movedim(0, -1).shape
     minigrad.Size([3, 4, 2])
@@ -167,7 +167,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 @method(in_place=reshaping)
 def squeeze(input: Tensor, dim: Any = None, *dims: int) -> Tensor:
-    """Remove all axes of length 1, or only those in ``dim`` (separate numbers or one sequence).
+    """Remove all axes of length 1, or only those in ``dim``, passed as separate numbers or one sequence.
 
     >>> mg.zeros(1, 3, 1).squeeze().shape
     minigrad.Size([3])
@@ -250,7 +250,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 @method(free=False)
 def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
-    """The tensor repeated ``repeats`` times along each axis; extra numbers add new axes in front.
+    """Repeat the tensor along each axis, as often as ``repeats`` specifies. Extra numbers add leading axes.
 
     >>> mg.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
@@ -264,7 +264,7 @@ def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
 
 @method
 def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
-    """Like ``repeat``, but prepends ones if there are too few numbers."""
+    """Like ``repeat``, but if there are fewer numbers than axes, ones are prepended."""
     dims = sizes(repeats if dims is None else dims)
     return repeat(input, (1,) * (input.array.ndim - len(dims)) + tuple(dims))
 
@@ -273,7 +273,7 @@ def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Repeat each element along an axis or of the flattened tensor. If only counts are passed, repeat each index.
+    """Repeat elements along ``dim``, or of the flattened tensor if None. If only counts are passed, repeat the indices.
 
     >>> mg.tensor([1, 2]).repeat_interleave(3)
     tensor([1, 1, 1, 2, 2, 2])
@@ -289,7 +289,7 @@ def repeat_interleave(
 
 @method
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
-    """The tensor reversed along ``dims`` (separate numbers or one sequence). Raises RuntimeError for repeated axes.
+    """The tensor reversed along ``dims`` (separate numbers or one sequence). Raises RuntimeError if an axis repeats.
 
     >>> mg.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1])
@@ -383,13 +383,13 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 
 @function
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Join tensors along axis 0, with vectors as rows."""
+    """Join tensors along axis 0. Vectors are treated as rows."""
     return cat([t if t.array.ndim > 1 else reshape(t, 1, -1) for t in tensors], 0)
 
 
 @method
 def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of equal length (the last may be shorter), or of the listed lengths.
+    """Split an axis into pieces of equal length (the last may be shorter), or of the listed lengths.
 
     >>> [part.tolist() for part in mg.arange(5).split(2)]
     [[0, 1], [2, 3], [4]]
@@ -437,7 +437,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 @method
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """``length`` elements along an axis, beginning at ``start``."""
+    """``length`` elements along an axis, starting at ``start``."""
     if not input.array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor) and (start.array.ndim or start.array.dtype.kind not in "iu"):
@@ -462,7 +462,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 @method
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The elements (i, i + offset) of two axes, as a new last axis.
+    """The elements with indices (i, i + offset) along two axes, as a new last axis.
 
     >>> mg.tensor([[1, 2], [3, 4]]).diagonal()
     tensor([1, 4])
@@ -488,19 +488,19 @@ def _triangle(op: Op, doc: str) -> Callable[..., Tensor]:
 
 tril = _triangle(
     s.tril,
-    """The lower triangle of the last two axes, including the diagonals up to ``diagonal`` (0 is the main one).
+    """The lower triangle of the last two axes, up to and including diagonal number ``diagonal`` (0 is the main one).
 
     >>> mg.ones(3, 3).tril().tolist()
     [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
     """,
 )
-triu = _triangle(s.triu, "The upper triangle of the last two axes, beginning with the diagonal ``diagonal``.")
+triu = _triangle(s.triu, "The upper triangle of the last two axes, starting with diagonal number ``diagonal``.")
 
 
 @function
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Coordinate grids from vectors. Grid i varies along axis i; with "xy", the first two axes are swapped. Raises
-    RuntimeError for no tensors, a tensor with more than one axis, mixed dtypes, or another value of ``indexing``.
+    RuntimeError if there are no tensors, a tensor has more than one axis, dtypes differ, or ``indexing`` is invalid.
 
     >>> rows, columns = mg.meshgrid(mg.arange(2), mg.arange(3), indexing="ij")
     >>> rows
@@ -547,7 +547,7 @@ unsafe_chunk = chunk
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """Differences between adjacent elements along ``dim``, taken ``n`` times. If n is 0, a copy of only the input.
+    """Differences between adjacent elements along ``dim``, taken ``n`` times. If n is 0, returns a copy of ``input``.
 
     >>> mg.tensor([1, 4, 9]).diff()
     tensor([3, 5])
@@ -570,9 +570,9 @@ def diff(
 @function
 @rounded_once
 def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """Derivatives along axes (by default all) by central differences, or at the ends, one-sided differences of order
+    """Derivatives along axes (by default all), by central differences. The ends use one-sided differences of order
     ``edge_order``. ``spacing`` is the distance between points (by default 1), or a distance or coordinates for each
-    axis. Raises RuntimeError for an axis of at most ``edge_order`` elements, another order, or mismatched spacings."""
+    axis. Raises RuntimeError if an axis has at most ``edge_order`` elements, or the order or spacings are invalid."""
     n = input.array.ndim
     places = [axis(d, n) for d in (range(n) if dim is None else sizes((dim,)))]
     if len(set(places)) < len(places):
@@ -616,7 +616,7 @@ def _grads(x: Tensor, place: int, step: Any, edge_order: int) -> Tensor:
 
 @method
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices in the axes ``dim1`` and ``dim2``, with the input's last axis as their diagonals."""
+    """Matrices whose diagonals are the input's last axis. ``dim1`` and ``dim2`` are the axes of the matrices."""
     n, shape = input.array.ndim + 1, list(input.array.shape[:-1])
     first, second = _two_axes(dim1, dim2, n)
     size = input.array.shape[-1] + abs(offset)
@@ -677,7 +677,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 @method
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces whose lengths differ by at most one, or pieces that begin at the given indices."""
+    """Split an axis into pieces whose lengths differ by at most one, or at the given indices."""
     if not input.array.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     place, parts = axis(dim, input.array.ndim), raw(indices_or_sections)
@@ -694,7 +694,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 
 
 def _split_along(name: str, place: int, least: int, where: str) -> Callable[..., tuple[Tensor, ...]]:
-    """``tensor_split`` along one axis, where all pieces must have exactly the same length."""
+    """A function like ``tensor_split`` for one axis, where all pieces must have exactly the same length."""
 
     def split(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
         parts, n = indices_or_sections, input.array.ndim
@@ -713,7 +713,7 @@ vsplit, dsplit = _split_along("vsplit", 0, 2, "axis 0"), _split_along("dsplit", 
 
 
 def _at_least(n: int, lift: Callable[[Tensor], Tensor], doc: str) -> Callable[..., Any]:
-    """A function that gives tensors, passed separately or as a sequence, at least ``n`` axes."""
+    """A function that adds axes to tensors that have fewer than ``n``. It accepts separate tensors or a sequence."""
 
     def at_least(*tensors: Any) -> Any:
         if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
@@ -759,14 +759,14 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     size = input.array.size
     count = math.comb(size + r - 1 if with_replacement and size else size, r)
-    places = np.empty((count, r), np.int64)  # first, so that MemoryError is raised before the tuples fill the memory
+    places = np.empty((count, r), np.int64)  # first, so that MemoryError is raised before tuples fill the memory
     places[:] = np.array(list(choose(range(size), r)), np.int64).reshape(count, r)
     return input[wrap(places)]
 
 
 @method(free=False)
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows of ``size`` elements along an axis, one every ``step``, as a new last axis (a copy, not a view)."""
+    """Copy windows of ``size`` elements along an axis to a new last axis. A window starts every ``step`` elements."""
     place, scalar = axis(dimension, input.array.ndim), not input.array.ndim
     input = reshape(input, 1) if scalar else input
     if size < 0:
@@ -783,14 +783,14 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """Elements of the tensor's whole memory, selected by sizes and strides (in elements). The result is a view if the
     tensor is on the CPU and covers its memory in order, else a copy. Gradients flow only to elements of the tensor, and
-    not at all after an in-place change. ``storage_offset`` is the start in the memory (by default the tensor's start).
-    Raises RuntimeError if elements would be outside the memory, or elements of the tensor share memory."""
+    not at all after an in-place change. ``storage_offset`` is the index of the first element (by default, the
+    tensor's). Raises RuntimeError if elements would be outside the memory, or elements of the tensor share memory."""
     place = _in_memory(input, size, stride, storage_offset)
     return apply(joining_ops.as_strided, (input, *place))
 
 
 def _in_memory(input: Tensor, size: Any, stride: Any, offset: int | None) -> tuple[Any, ...]:
-    """The checked sizes, strides and start of elements in a tensor's memory."""
+    """Check and return the sizes, strides and start of elements in a tensor's memory."""
     shape, steps = sizes((tuple(size),)), sizes((tuple(stride),))
     start, length = joining_ops.place_in_memory(input.array)
     start = start if offset is None else int(offset)
@@ -835,7 +835,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 @method(free=False)
 def sum_to_size(input: Tensor, *lengths: Any, size: Any = None) -> Tensor:
-    """The tensor summed over the axes along which ``size`` would be broadcast to its shape."""
+    """The tensor summed over the axes along which ``size`` would be broadcast to the tensor's shape."""
     shape, full = sizes(lengths if size is None else size), input.array.shape
     try:
         fits = np.broadcast_shapes(shape, full) == full
@@ -887,7 +887,7 @@ _METHODS = {
     "ravel": (lambda input: reshape(input, -1), "All elements as a vector."),
     "broadcast_to": (lambda input, size: expand(input, *size), "Like ``expand``, with the shape as one argument."),
     "fliplr": (lambda input: flip(input, 1), "The tensor reversed along axis 1."),
-    "diagflat": (lambda input, offset=0: diag(reshape(input, -1), offset), "All elements as a matrix's diagonal."),
+    "diagflat": (lambda input, offset=0: diag(reshape(input, -1), offset), "A matrix with these diagonal elements."),
     "narrow_copy": (lambda input, dim, start, length: narrow(input, dim, start, length).clone(), "``narrow``, copied."),
     "diagonal_scatter": (
         lambda input, src, offset=0, dim1=0, dim2=1: _with(input, src, lambda x: diagonal(x, offset, dim1, dim2)),
@@ -898,11 +898,11 @@ _OF_SEVERAL = {
     "dstack": (lambda tensors: cat([*atleast_3d(tensors)], 2), "Join tensors along axis 2, after ``atleast_3d``."),
     "column_stack": (
         lambda tensors: cat([t if t.array.ndim > 1 else reshape(t, -1, 1) for t in tensors], 1),
-        "Join tensors along axis 1, with vectors as columns.",
+        "Join tensors along axis 1. Vectors are treated as columns.",
     ),
 }
 _PROPERTIES = {
-    "T": (lambda input: permute(input, tuple(range(input.array.ndim))[::-1]), "The tensor with reversed axis order."),
+    "T": (lambda input: permute(input, tuple(range(input.array.ndim))[::-1]), "The tensor with axes in reverse order."),
     "mH": (lambda input: mT(input).conj(), "The conjugate transpose of the last two axes."),
 }
 _OF_TENSORS = {

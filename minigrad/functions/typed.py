@@ -14,7 +14,7 @@ from .define import Places, function
 
 
 class TensorType(type):
-    """A type for a dtype on a device type ("cpu", "cuda"). It creates tensors, and ``isinstance`` recognizes them."""
+    """A type for tensors of one dtype on "cpu" or "cuda". Calling it creates one; ``isinstance`` recognizes them."""
 
     dtype: dt.DType
     device_type: str
@@ -63,7 +63,7 @@ cuda = SimpleNamespace(**_types("cuda"))  # for the table of aliases
 
 
 def find(name: Any) -> Any:
-    """The type with a PyTorch name such as "torch.cuda.FloatTensor" (or a type itself), or None for any other name."""
+    """The type for a PyTorch name ("torch.cuda.FloatTensor"), or None for other names. Returns types unchanged."""
     if isinstance(name, TensorType):
         return name
     parts = str(name).split(".") if isinstance(name, str) else []
@@ -88,7 +88,7 @@ def typename(obj: Any) -> str:
 
 @function
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default type of new tensors, by type or name. Raises TypeError unless it is a floating-point type."""
+    """Set the default type of new tensors, passed as a type or name. Raises TypeError unless it is floating-point."""
     kind = find(t)
     if kind is None:
         raise TypeError(f"invalid type object: {t!r} is not a tensor type")

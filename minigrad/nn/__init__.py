@@ -1,4 +1,4 @@
-"""Layers and their parts, under PyTorch's names."""
+"""Layers, parameters and initial values, under PyTorch's names."""
 
 from typing import TYPE_CHECKING
 

@@ -88,8 +88,8 @@ class Softsign(FunctionLayer, function=F.softsign): ...
 
 
 class PReLU(Layer):
-    """x for x > 0, else weight · x (He et al. 2015). ``num_parameters``: 1, or the length C of axis 1 in (N, C, ...).
-    ``init``: the initial value of ``weight``, which has shape (num_parameters)."""
+    """x for x > 0, else weight · x (He et al. 2015). ``num_parameters``: 1 for a single slope, or C for one slope per
+    channel of an input (N, C, ...). ``init``: the initial value of ``weight``, which has shape (num_parameters)."""
 
     _repr_fields = ("num_parameters",)
     weight: Parameter

@@ -107,8 +107,8 @@ class MultiheadAttention(Module):
             attn_mask: (T, S) or (B H, T, S). True masks out the query-key pair; a float mask is added to the scores.
             is_causal: query i attends only to keys 0 to i; ``attn_mask`` must be None or the causal mask.
 
-        Returns the result, shaped like the query, and the weights after dropout, (B, T, S) or (B, H, T, S), or None.
-        Unbatched results have no B. Raises AssertionError or RuntimeError if shapes or dtypes do not match."""
+        Returns the result, shaped like the query, and the weights after dropout, or None. The weights are (B, T, S) if
+        averaged, else (B, H, T, S). Unbatched results lack B. Raises AssertionError or RuntimeError for mismatches."""
         inputs = (query, key, value, self.embed_dim, self.num_heads)
         projections = (self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn)
         output = (self.dropout, self.out_proj.weight, self.out_proj.bias, self.training)

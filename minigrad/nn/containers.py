@@ -79,7 +79,7 @@ class _List(Module):
 
 
 class _Modules(_List):
-    """Base class of Sequential and ModuleList. The names are "0", "1", ..., or chosen by the caller."""
+    """Base class of Sequential and ModuleList. Modules are named "0", "1", ..., or by the caller."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
@@ -178,7 +178,7 @@ class ModuleList(_Modules):
         return ModuleList([*self, *other])
 
     def _child_lines(self) -> list[str]:
-        """One line for each run of identical modules: "(0-11): 12 x Block(...)"."""
+        """One line for each run of identical modules, such as "(0-11): 12 x Block(...)"."""
         lines, first = [], 0
         for text, equal in groupby(map(repr, self)):
             count = len(list(equal))

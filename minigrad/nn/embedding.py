@@ -1,4 +1,4 @@
-"""Embedding tables, with lookups by index or reduced per bag, and positional encodings (additive and rotary)."""
+"""Embedding tables, read by index or reduced per bag of indices, and positional encodings (additive and rotary)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ += ["SinusoidalPositionalEncoding"]
 
 
 class _Table(Layer):
-    """Base class of embeddings. The weight (num_embeddings, embedding_dim) is initially standard normal."""
+    """Base class of embeddings. The weight (num_embeddings, embedding_dim) is drawn from N(0, 1)."""
 
     _unnamed = 2
     _usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, *options: Any, **kwargs: Any) -> Self:
-        """Create a layer that shares memory with a table (V, D). The table is trainable unless ``freeze``."""
+        """Create a layer that shares memory with a table (V, D). It is trainable unless ``freeze`` is True."""
         if embeddings.ndim != 2:
             raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, not {tuple(embeddings.shape)}")
         layer = cls(*embeddings.shape, *options, _weight=embeddings, **kwargs)
@@ -52,7 +52,7 @@ class _Table(Layer):
 
 
 class Embedding(_Table):
-    """A table of V vectors, looked up by index: integers (...) -> (..., embedding_dim).
+    """A table of V vectors, which are looked up by index. For integers (...), it returns vectors (..., embedding_dim).
 
     Args:
         num_embeddings: V. embedding_dim: the length of each vector.
@@ -60,7 +60,7 @@ class Embedding(_Table):
         max_norm, norm_type, scale_grad_by_freq, sparse: see ``functional.embedding``.
 
     Attributes:
-        weight: (num_embeddings, embedding_dim), initially standard normal.
+        weight: (num_embeddings, embedding_dim), initialised from N(0, 1).
 
     >>> nn.Embedding(10, 4)(mg.tensor([[1, 2, 3]])).shape
     minigrad.Size([1, 3, 4])
@@ -97,7 +97,7 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """The sum, mean or maximum of each bag's vectors, (B, embedding_dim). See ``functional.embedding_bag``."""
+    """Computes the sum, mean or maximum of the vectors for each bag of indices. See ``functional.embedding_bag``."""
 
     _repr_fields = (
         *("num_embeddings", "embedding_dim", "max_norm", "norm_type"),
@@ -126,7 +126,7 @@ class EmbeddingBag(_Table):
         self._add_weight((num_embeddings, embedding_dim), padding_idx, _weight, device, dtype)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
-        """Integers (B, L), or (M) with ``offsets`` (B) -> (B, embedding_dim)."""
+        """Reduce each bag. ``input``: integers (B, L), or (M) with ``offsets`` (B). Returns (B, embedding_dim)."""
         names = ("max_norm", "norm_type", "scale_grad_by_freq", "mode", "include_last_offset", "padding_idx")
         options = {name: getattr(self, name) for name in names}
         return F.embedding_bag(input, self.weight, offsets, per_sample_weights=per_sample_weights, **options)
@@ -164,7 +164,7 @@ class _Added(_Positional):
         self._add_table(device, dtype)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """(B, T, D) -> (B, T, D). ``offset``: the position of the first token, nonzero with a key-value cache."""
+        """Encode x (B, T, D). ``offset``: the position of the first token, nonzero with a key-value cache."""
         shape = tuple(x.shape)
         if len(shape) not in (2, 3) or shape[-1] != self.d_model:
             layout = "(B, T, D)" if self.batch_first else "(T, B, D)"
@@ -205,7 +205,7 @@ class RotaryPositionalEncoding(_Positional):
     """RoPE (Su et al. 2021, arXiv 2104.09864, equation 15): rotates elements 2i and 2i+1 of each query or key at
     position t by the angle t / base^(2i/Dh), so the dot product of a query at t and a key at s depends only on t - s.
     RoPE has no parameters and is not in the state dict. ``head_dim``: Dh, the head width. ``max_len``: the number of
-    positions. The slowest pair completes one turn in about 2π base positions. Raises ValueError if Dh is odd."""
+    positions. The slowest pair turns once in about 2π · base positions. Raises ValueError if Dh is odd."""
 
     table: Tensor
 
@@ -221,8 +221,8 @@ class RotaryPositionalEncoding(_Positional):
         self.register_buffer("table", table, persistent=False)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Queries or keys (..., T, Dh) -> (..., T, Dh); ``offset``: the position of the first token. Raises
-        RuntimeError if the width is not Dh, or there are more positions than ``max_len``."""
+        """Rotate queries or keys (..., T, Dh). ``offset``: the position of the first token. Raises RuntimeError if the
+        width is not Dh, or if there are more positions than ``max_len``."""
         if x.ndim < 2 or x.shape[-1] != self.head_dim:
             raise RuntimeError(f"{self._get_name()}: expected (..., T, {self.head_dim}), but got {tuple(x.shape)}")
         return apply(rotate, (x, self._rows(self.table, offset, x.shape[-2]), False))
@@ -239,6 +239,6 @@ def sinusoids(max_len: int, d_model: int, dtype: Any = None) -> Tensor:
 
 
 def angles(max_len: int, width: int, base: float = 10000.0) -> Tensor:
-    """t / base^(2i/width) for each position t and pair i, (max_len, width/2), in float64."""
+    """A float64 table (max_len, width/2) of t / base^(2i/width) for each position t and pair i."""
     rate = (arange(0, width, 2, dtype="float64") * (-math.log(base) / width)).exp()
     return arange(max_len, dtype="float64").unsqueeze(1) * rate  # (T, 1) (D/2) -> (T, D/2)

@@ -60,7 +60,7 @@ AROUND_CALLS = (ALL_FORWARD_PRE, ALL_FORWARD, ALL_BACKWARD_PRE, ALL_BACKWARD)
 
 
 def register(hooks: Table, hook: Any, prepend: bool = False) -> RemovableHandle:
-    """Add a hook at the end (or the beginning) of a table. Returns a handle that can remove it."""
+    """Add a hook at the end of a table, or at its start if ``prepend``. Returns a handle that can remove it."""
     others = dict(hooks) if prepend else {}
     for other in others:
         del hooks[other]
@@ -137,5 +137,5 @@ def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
                 if hook.always:
                     hook(module, args, kwargs, result)
             except Exception as error:
-                warn(f"a forward hook with always_call=True raised an exception, suppressed by an earlier one: {error}")
+                warn(f"an exception in a forward hook with always_call=True was suppressed by an earlier one: {error}")
         raise

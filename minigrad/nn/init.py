@@ -1,4 +1,4 @@
-"""Initial values of parameters. Each function fills a tensor in place, unrecorded by autograd, and returns it.
+"""Initial values of parameters. Each function fills a tensor in place, which autograd does not record, and returns it.
 
 Random numbers are drawn from minigrad's generator; after ``manual_seed(s)`` they equal PyTorch's.
 """
@@ -44,7 +44,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """The number of inputs per output, and of outputs per input, for a weight (out, in, ...)."""
+    """The fan-in and fan-out of a weight (out, in, ...): the inputs per output, and the outputs per input."""
     shape = tuple(tensor.array.shape)
     if len(shape) < 2:
         problem = "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
@@ -165,7 +165,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Sourc
 
 @no_grad()
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Source = None) -> Tensor:
-    """Fill with uniform samples in ±gain √(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
+    """Fill with samples from U(-a, a), where a = gain √(6 / (fan_in + fan_out)) (Glorot and Bengio 2010).
 
     >>> nn.init.xavier_uniform_(mg.empty(3, 3)).abs().max() <= 1
     tensor(True)
@@ -201,7 +201,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Source = None
 ) -> Tensor:
-    """Fill with uniform samples in ±gain √(3 / fan) (He et al. 2015). ``a``: the negative slope of leaky_relu."""
+    """Fill with samples from U(-b, b), b = gain √(3 / fan) (He et al. 2015). ``a``: leaky_relu's negative slope."""
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor.uniform_(-bound, bound, generator=generator)
 
@@ -233,7 +233,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Source = None) -> Te
 
 
 def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
-    """A module with uninitialised parameters. Raises RuntimeError unless the class is a Module taking ``device``."""
+    """A module with uninitialised parameters. Raises RuntimeError unless it is a Module that accepts ``device``."""
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:

@@ -4,9 +4,9 @@
         negative_slope: float = 0.01
         inplace: bool = False
 
-The fields become the arguments of ``__init__``, base class fields first; type checkers recognise this. A Tensor field
-becomes a buffer. ``forward`` calls the function with its inputs, and passes by name the fields (and ``training``)
-that the function accepts. ``extra_repr`` shows the fields.
+The fields become the arguments of ``__init__``, those of base classes first; type checkers recognise this. A Tensor
+field becomes a buffer. ``forward`` passes its inputs to the function and, by name, the fields (and ``training``) that
+the function accepts. ``extra_repr`` shows the fields.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class UniformLayer(Layer):
 @dataclass_transform(eq_default=False)
 class FunctionLayer(Layer):
     """Base class of layers that call a function. A subclass is an ordinary class unless it sets ``function`` or
-    ``fields``. One without a docstring gets the function's first paragraph. ``kw_only``: make fields keyword-only."""
+    ``fields``. Without a docstring, it gets the function's first paragraph. ``kw_only``: make fields keyword-only."""
 
     _function: ClassVar[Callable[..., Any]]
     _settings: ClassVar[tuple[str, ...]] = ()  # the attributes that the function accepts

@@ -200,7 +200,7 @@ class _ConvTransposeNd(_ConvNd):
         self.output_padding = tuple_of(output_padding, self._axes)
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """(N, C, *lengths) -> (N, O, *P). ``output_size`` selects P if the stride allows several sizes."""
+        """Transform (N, C, *lengths) to (N, O, *P). ``output_size`` selects P if the stride allows several sizes."""
         extra = self.output_padding
         if output_size is not None:
             n, ndim, size = self._axes, input.array.ndim, tuple(output_size)

@@ -285,7 +285,7 @@ class Module(Stateful):
     def _named_members(
         self, get_members_fn: Members, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """Yield (full name, value) for each (name, value) that ``get_members_fn(module)`` returns."""
+        """Yield (full name, value) for each (name, value) that ``get_members_fn`` returns for a module."""
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         yielded: set[int] = set()
         for owner_name, owner in modules:
@@ -420,7 +420,7 @@ class Module(Stateful):
             clear_grad(parameter, set_to_none)
 
     def _apply(self: T, fn: Convert, recurse: bool = True) -> T:
-        """Convert every tensor with ``fn``: parameters in place, so that optimisers and tied names remain valid."""
+        """Convert every tensor with ``fn``. Parameters change in place, so that optimisers and ties remain valid."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -509,7 +509,7 @@ class Module(Stateful):
         raise NotImplementedError(f"Module.share_memory is not supported: {reason}")
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Do nothing; exists for compatibility with PyTorch programs."""
+        """Do nothing. This method exists for compatibility with PyTorch programs."""
 
     def _get_name(self) -> str:
         return type(self).__name__
@@ -537,7 +537,7 @@ border_methods(Stateful, "load_state_dict", "state_dict")
 
 
 def _empty_tables() -> dict[str, Any]:
-    """The attributes of a new module: an empty dict for each one declared as a dict, and three more."""
+    """The attributes of a new module: empty dicts for those declared as dicts, and three others."""
     declared = {**Stateful.__annotations__, **Module.__annotations__}
     tables: dict[str, Any] = {name: {} for name, kind in declared.items() if kind.startswith("dict")}
     return {**tables, "training": True, "_non_persistent_buffers_set": set(), "_is_full_backward_hook": None}

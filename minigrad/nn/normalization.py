@@ -40,7 +40,7 @@ class LayerNorm(_Affine):
         elementwise_affine: whether to multiply by a weight. bias: whether to add a bias as well.
 
     Attributes:
-        weight: ``normalized_shape``, initially 1, or None. bias: the same shape, initially 0, or None.
+        weight: shaped ``normalized_shape``, initially 1, or None. bias: shaped like the weight, initially 0, or None.
 
     >>> x = nn.LayerNorm(4)(mg.tensor([[1.0, 2.0, 3.0, 4.0]]))
     >>> abs(x.mean().item()) < 1e-6
@@ -129,7 +129,7 @@ class LocalResponseNorm(FunctionLayer, function=F.local_response_norm):
 
 
 class _NormBase(_Affine):
-    """Base class of batch and instance norm, with parameters, and with running statistics as buffers."""
+    """Base class of batch and instance norm. It stores parameters, and running statistics as buffers."""
 
     _version = 2
     _repr_fields, _unnamed = ("num_features", "eps", "momentum", "affine", "bias", "track_running_stats"), 1
@@ -232,8 +232,8 @@ class BatchNorm3d(_BatchNorm, dims=(5,)):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm for inputs (N, C, ...) with statistics across all ranks, or those in ``process_group``. With a single
-    rank or in evaluation, it is plain batch norm. See ``BatchNorm1d`` for the arguments and attributes. Raises
+    """Batch norm for inputs (N, C, ...) with statistics across all ranks or the ranks in ``process_group``. With a
+    single rank or in evaluation, it is plain batch norm. See ``BatchNorm1d`` for the arguments and attributes. Raises
     ValueError if there are fewer than two axes or, in training, only one value per channel across all ranks."""
 
     def __init__(self, num_features: int, *options: Any, process_group: Any = None, **kwargs: Any) -> None:

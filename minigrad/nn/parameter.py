@@ -13,7 +13,7 @@ __all__ = ["Buffer", "Parameter"]
 
 
 class _Kind(type):
-    """The metaclass of Parameter: ``isinstance`` also accepts tensor subclasses wrapped by ``Parameter()``."""
+    """The metaclass of Parameter, which makes ``isinstance`` accept tensor subclasses wrapped by ``Parameter()``."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or (

@@ -30,8 +30,8 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 def _direction(mode: str, x: Tensor, weights: Weights, states: States, sizes: Shape, reverse: bool) -> States:
-    """Run one direction of one layer over all steps: rows (N, I) -> each step's h (N, P), and the last states.
-    ``weights``: weight_ih, weight_hh, bias_ih, bias_hh and weight_hr, or None."""
+    """Run one direction of one layer over all steps, for rows x (N, I). ``weights``: weight_ih, weight_hh, bias_ih,
+    bias_hh and weight_hr (None if missing). Returns each step's h (N, P), and the last states."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     assert w_ih is not None
     if mode == "GRU":
@@ -157,8 +157,8 @@ class RNNBase(_Recurrent):
             hx: the initial hidden state, (L·D, B, P), without B for one sequence; zeros if None. An LSTM expects a
                 pair: the hidden state and the cell state (L·D, B, H).
 
-        Returns the last layer's result at each step, shaped like the input with width D·P, and the final hidden
-        state, shaped like ``hx``. Raises ValueError or RuntimeError if shapes or dtypes do not match."""
+        Returns the last layer's result at each step, shaped like the input except for its width D·P, and the final
+        hidden state, shaped like ``hx``. Raises ValueError or RuntimeError if shapes or dtypes do not match."""
         if isinstance(input, PackedSequence):
             data, batch_sizes, order, back = input
             states = _permuted(self._initial_states(data, hx, batch_sizes), order)

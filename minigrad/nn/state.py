@@ -22,7 +22,7 @@ EXTRA = "_extra_state"
 
 
 class _IncompatibleKeys(NamedTuple("_Keys", [("missing_keys", list[str]), ("unexpected_keys", list[str])])):
-    """The names present only in the module, and the names present only in the state dict."""
+    """The names that only the module has, and the names that only the state dict has."""
 
     __slots__ = ()
 
@@ -257,7 +257,7 @@ def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
 
 
 def _fit(name: str, tensor: Tensor, value: Any, assign: bool) -> tuple[Any, str]:
-    """A value reshaped to fit the tensor that it replaces or is copied to, and an error message or ""."""
+    """Reshape a value to fit the tensor that it replaces or is copied to. Returns it and an error message or ""."""
     copying = f'While copying the parameter named "{name}", '
     if not isinstance(value, Tensor):
         return value, f"{copying}expected a Tensor from checkpoint but received {type(value)}"

@@ -163,8 +163,8 @@ class TransformerEncoder(Module):
 
     Args:
         encoder_layer: the block to copy. num_layers: the number of copies. norm: applied last.
-        enable_nested_tensor: return zeros at padded positions whenever PyTorch skips these: in evaluation, without
-            gradients, if ``src_key_padding_mask`` pads on the right and there is no other mask.
+        enable_nested_tensor: return zeros at padded positions whenever PyTorch skips these. It does so in evaluation,
+            without gradients, if ``src_key_padding_mask`` pads on the right and there is no other mask.
         mask_check: check that the mask pads on the right.
 
     >>> layer = nn.TransformerEncoderLayer(8, 2, batch_first=True)
@@ -248,7 +248,7 @@ class Transformer(Module):
 
     Args:
         d_model: D. nhead: H. num_encoder_layers, num_decoder_layers: numbers of blocks.
-        custom_encoder, custom_decoder: modules to use instead. See TransformerEncoderLayer for the other arguments.
+        custom_encoder, custom_decoder: modules that replace them. See TransformerEncoderLayer for the other arguments.
             ``init.xavier_uniform_`` initialises the weights.
 
     >>> model = nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1, batch_first=True)
@@ -308,7 +308,7 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). For the masks, see the encoder and decoder blocks.
+        """Encode ``src`` (S, B, D), and decode ``tgt`` (T, B, D). Returns (T, B, D). For the masks, see the blocks.
         Raises RuntimeError if the widths or batch sizes of ``src`` and ``tgt`` do not match."""
         shapes, at = (tuple(src.shape), tuple(tgt.shape)), 0 if self.batch_first else 1
         problem = ""

@@ -1,4 +1,4 @@
-"""GELU, which has a kernel, rarely used activation functions, and dropout. (Other activations: ``elementwise``.)"""
+"""GELU (which has a kernel), rarely used activations, and dropout. ``elementwise.py`` has the other activations."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _ROOT = math.sqrt(2 / math.pi)
     promote="float",
 )
 def scaled_elu(x: Array, alpha: float, scale: float, input_scale: float) -> Array:
-    """scale · (x for x > 0, else α (exp(input_scale · x) - 1)): covers SELU and CELU"""
+    """scale · (x for x > 0, else α (exp(input_scale · x) - 1)), which includes SELU and CELU"""
     m = xp(x)
     return m.where(x > 0, x * scale, (alpha * scale) * m.expm1(m.minimum(x, 0) * input_scale))
 

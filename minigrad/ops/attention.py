@@ -47,7 +47,7 @@ def scaled_dot_product_attention(
 
 
 def attention_weights(query: Array, key: Array, mask: Array, is_causal: bool, scale: float) -> Array:
-    """P = softmax(S), S = scale · q kᵀ + mask, both (B, H, T, S)."""
+    """P = softmax(S), where S = scale · q kᵀ + mask. Both are (B, H, T, S)."""
     return softmax(attention_scores(query, key, mask, is_causal, scale), -1)
 
 
@@ -62,7 +62,7 @@ def attention_scores(query: Array, key: Array, mask: Array, is_causal: bool, sca
 
 
 def causal_mask(scores: Array) -> Array:
-    """(T, S) bools: query i may attend to the keys up to i."""
+    """A bool mask (T, S), in which query i may attend to keys 0 to i."""
     return xp(bare(scores)).tri(scores.shape[-2], scores.shape[-1], dtype=bool)
 
 
@@ -95,7 +95,7 @@ def rotate(x: Array, turns: Array, back: bool = False) -> Array:
 
 
 def _as_complex(x: Array, like: Array) -> Any:
-    """(..., D) -> (..., D/2): complex128 for float64, complex64 for other dtypes."""
+    """Pairs in x (..., D) as complex numbers (..., D/2), complex128 if ``like`` is float64, else complex64."""
     m = xp(x)
     x = x.astype("float64" if like.dtype.name == "float64" else "float32", copy=False)
     if x.strides[-1] != x.itemsize or not x.size:

@@ -25,13 +25,13 @@ _COMPLEX = {"float32": np.complex64, "float64": np.complex128}
 
 @op("dx = (Re g, Im g)", x=lambda g: view_as_real(g), view=True)
 def view_as_complex(x: Array) -> Array:
-    """(..., 2) real -> (...) complex: the last axis holds the real and imaginary parts"""
+    """Complex numbers (...) from reals (..., 2), whose last axis holds the real and imaginary parts"""
     return x.view(_COMPLEX[x.dtype.name]).squeeze(-1)
 
 
 @op("dx = g₀ + i g₁", x=lambda g: as_complex(g), view=True)
 def view_as_real(x: Array) -> Array:
-    """(...) complex -> (..., 2) real: the real and imaginary parts along a new last axis"""
+    """Reals (..., 2) from complex numbers (...), with the real and imaginary parts along a new last axis"""
     return x[..., None].view(x.real.dtype)
 
 

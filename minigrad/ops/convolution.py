@@ -44,7 +44,7 @@ def columns(x: Array, window: Window) -> Array:
 
 @op("dx = columns(g)", x=lambda g, window: columns(g, window))
 def overlay(x: Array, window: Window, lengths: Ints) -> Array:
-    """The columns, added to the elements they came from (col2im): (C, *kernel, N, *places) -> (N, C, *lengths)"""
+    """The elements of the columns, added to their sources (col2im): (C, *kernel, N, *places) -> (N, C, *lengths)"""
     n = len(window.kernel)
     kind = np.float32 if x.dtype == np.float16 else x.dtype  # many numbers are added
     out = xp(x).zeros((x.shape[n + 1], x.shape[0], *window.padded(lengths)), kind)
@@ -138,7 +138,7 @@ def pick(x: Array, cells: Array) -> Array:
 
 @op("dx = g at cells", x=lambda g, cells: pick(g, cells))
 def put_picked(x: Array, cells: Array, lengths: Ints) -> Array:
-    """Zeros with each element added at its cell: the inverse of ``pick``"""
+    """Zeros, with each element of x added at its cell: the inverse of ``pick``"""
     m, planes, size = xp(x), x.shape[0] * x.shape[1], prod(lengths)
     out = m.zeros(planes * size, x.dtype)
     m.add.at(out, _flat(cells, size), x.reshape(-1))
@@ -159,8 +159,8 @@ def largest_cells(x: Array, window: Window) -> Array:
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     wide = padded(x, window, least)
     best = m.full((*x.shape[:2], *places), least, x.dtype)
-    winner = m.zeros(best.shape, np.int32)  # the number (from 1) of the window's largest element so far
-    steps = [0]  # from the window's first element to each, in flat indices
+    winner = m.zeros(best.shape, np.int32)  # the index (from 1) of the window's largest element so far
+    steps = [0]  # the distance from the window's first element to each, in flat indices
     for number, (index, at) in enumerate(window.taps(places), 1):
         steps.append(_cell(x.shape[2:], [i * d for i, d in zip(index, window.dilation, strict=True)]))
         values = m.ascontiguousarray(wide[(..., *at)])

@@ -306,7 +306,7 @@ def erf(x: Array) -> Array:
 
 @op("dx = −g · 2/√π · exp(−x²)", x=lambda g, x: g * (exp(-(x * x)) * (-2 / math.sqrt(math.pi))), promote="float")
 def erfc(x: Array) -> Array:
-    """1 - erf x, precise even where that is tiny"""
+    """1 - erf x, precise even where the result is tiny"""
     return complementary_error_function(x)
 
 
@@ -322,7 +322,7 @@ def relu(x: Array) -> Array:
     return xp(x).maximum(x, 0)
 
 
-# σ(−x) is 1 - y at full precision.
+# σ(−x) is 1 - y, but does not lose digits.
 @op("dx = g y σ(−x)", x=lambda g, x, out: g * (out * sigmoid(-x)), promote="float", holomorphic=True)
 def sigmoid(x: Array) -> Array:
     """1 / (1 + e⁻ˣ), computed as eˣ far below 0, where e⁻ˣ overflows"""
@@ -555,7 +555,7 @@ def level(value: Array, *xs: Array) -> Array:
 
 @op()
 def zeros_of(like: Array, lengths: tuple[int, ...]) -> Array:
-    """Zeros of a shape, in the dtype of another array"""
+    """Zeros of a shape, with the dtype of another array"""
     return xp(like).zeros(lengths, like.dtype)
 
 

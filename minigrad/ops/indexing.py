@@ -45,7 +45,7 @@ def _add_at(out: Array, index: Any, values: Array) -> None:
 
 @op("dx = zeros with g added at index", x=lambda g, shape, index: put_back(g, shape, index), view=True)
 def getitem(x: Array, index: tuple[Any, ...]) -> Array:
-    """x[index]: a view for integers and slices, a copy for integer arrays and masks"""
+    """x[index], which is a view for integers and slices, and a copy for integer arrays and masks"""
     if not is_basic(index):
         return in_order(x[index])
     return x[index] if ... in index else x[(*index, ...)]  # with the ellipsis, even a single element is a view
@@ -53,7 +53,7 @@ def getitem(x: Array, index: tuple[Any, ...]) -> Array:
 
 @op("dx = g[index]", x=lambda g, index: getitem(g, index))
 def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
-    """Zeros of a shape with x added at an index: the inverse of ``getitem``. Repeated indices accumulate"""
+    """Zeros of a shape, with x added at an index: the inverse of ``getitem``. Repeated indices accumulate"""
     out = xp(x).zeros(size, x.dtype)
     if is_basic(index) or all(not hasattr(i, "dtype") or i.dtype.kind == "b" for i in index):
         out[index] = x
@@ -202,7 +202,7 @@ def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | Non
 
 @op("dW = the rows of g added up by index", weight=_row_gradient)
 def embedding(weight: Array, indices: Array, padding_idx: int | None = None) -> Array:
-    """Rows of ``weight`` (V, D) by index (any shape) -> (..., D); the row ``padding_idx`` gets no gradient"""
+    """The rows of ``weight`` (V, D) at indices (...), as (..., D); the row ``padding_idx`` gets no gradient"""
     return xp(weight).take(weight, indices, axis=0)
 
 

@@ -139,8 +139,8 @@ def _strided_back(g: Array, x: Array, size: Shape, stride: Shape, offset: int) -
 
 @op("dx = Σ g over the elements that show a place in memory", x=_strided_back, view=True)
 def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
-    """Elements of x's memory, selected by a shape, strides and an offset, which count elements: a view if a NumPy array
-    covers all of that memory in order, else a copy"""
+    """Elements of x's memory, selected by a shape, strides and an offset (in elements). The result is a view if a NumPy
+    array covers all of that memory in order, else a copy"""
     if type(x) is np.ndarray and x.flags.c_contiguous and x.size == owner(x).size:
         steps = tuple(n * x.itemsize for n in stride)
         return np.ndarray(size, x.dtype, x.reshape(-1).view(np.uint8), offset * x.itemsize, steps)

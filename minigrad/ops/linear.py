@@ -35,7 +35,7 @@ def _right(g: Array, a: Array, b: Array) -> Array:
 
 @op("da = g bᵀ; db = aᵀ g", a=_left, b=_right, promote="same", holomorphic=True)
 def matmul(a: Array, b: Array) -> Array:
-    """a b over the last two axes; leading axes broadcast, and a vector is a row as a, or a column as b"""
+    """a b over the last two axes; leading axes broadcast; a vector a is a row, and a vector b is a column"""
     if a.ndim == 0 or b.ndim == 0:
         raise RuntimeError(f"matmul: both arguments need at least one axis, but have shapes {a.shape} and {b.shape}")
     inner, rows = a.shape[-1], b.shape[0 if b.ndim == 1 else -2]
@@ -76,7 +76,7 @@ def _rows(x: Array) -> Array:
     holomorphic=True,
 )
 def einsum_pair(a: Array, b: Array, subscripts: tuple[str, str, str]) -> Array:
-    """Einstein summation of two operands: the letters of a, of b and of the result, each at most once per operand"""
+    """The Einstein sum of a and b. ``subscripts``: the letters of a, b and the result, each at most once per operand"""
     left, right, result = subscripts  # letters in all three are batch axes, and letters only in a and b are summed over
     a, left = _sum_lonely(a, left, right + result)
     b, right = _sum_lonely(b, right, left + result)

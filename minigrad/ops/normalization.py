@@ -28,7 +28,7 @@ def layer_norm(x: Array, weight: Array = None, bias: Array = None, eps: float = 
 
 
 def _standardize(x: Array, eps: float) -> tuple[Array, Array]:
-    """x̂, which has mean 0 and variance 1, and 1 / √(variance + eps)."""
+    """x̂ (with mean 0 and variance 1), and 1 / √(variance + eps)."""
     x = wide(x)
     centred = x - mean(x, -1, True)
     scale = _inverse_rms(centred, eps)
@@ -60,12 +60,12 @@ def group_norm(x: Array, weight: Array = None, bias: Array = None, groups: int =
 
 
 def _grouped(x: Array, groups: int) -> Array:
-    """(N, C, ...) -> (N, groups, n)."""
+    """Reshape (N, C, ...) to (N, groups, n)."""
     return reshape(x, (x.shape[0], groups, bare(x).size // max(1, x.shape[0] * groups)))
 
 
 def by_channel(values: Array, x: Array) -> Array:
-    """(C) -> (C, 1, ...), which broadcasts to (N, C, ...)."""
+    """Reshape (C) to (C, 1, ...), which broadcasts to (N, C, ...)."""
     return reshape(values, (-1, *(1,) * (len(x.shape) - 2)))
 
 

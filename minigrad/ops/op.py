@@ -7,7 +7,7 @@
 The names of a rule's parameters define the values that the tape saves for the rule: ``g`` is the gradient for the
 result, ``out`` the result (both are tuples if there are several results), ``shape`` the shape of the rule's input, and
 ``arguments`` all forward arguments in order. For a variadic input, ``which`` is its index, and ``shapes`` all shapes.
-Other names refer to forward arguments. Nothing else is saved, and rules for inputs that need no gradient never run.
+Other names are forward arguments. Nothing else is saved, and rules for inputs that need no gradient never run.
 
 Rules consist of operators and ops. An op called on arrays returns an array; called on a Tensor, it returns a Tensor and
 is recorded. So the same rule yields numbers in ``backward()`` and a graph in ``backward(create_graph=True)``. Rules do
@@ -177,8 +177,8 @@ class Op:
         return tuple(bound)
 
     def compute(self, args: Any, needs: tuple[bool, ...] = ()) -> tuple[Any, Any, Any]:
-        """The result on arrays, the kernel that computed it, and the values that it saved for the backward pass (None
-        and None if the rules compute the gradients). ``needs`` says whether each argument needs a gradient."""
+        """Return the result on arrays, the kernel that computed it, and the values that it saved for the backward pass
+        (None and None if the rules compute the gradients). ``needs`` says whether each argument needs a gradient."""
         if self.kernel and (not self.least or args[0].size >= self.least):
             for kernel in self.find_kernels(args):
                 result = kernel.forward(needs or (False,) * len(args), *args)
@@ -216,7 +216,7 @@ class Op:
         return self
 
     def formula(self, name: str) -> str:
-        """The formula of an input's rule, or "": ``linear.formula("weight") == "dW = gᵀ x"``."""
+        """The formula of an input's rule, or "". For example, ``linear.formula("weight") == "dW = gᵀ x"``."""
         return self.formulas.get(name, "")
 
     def param(self, i: int) -> str:

@@ -53,7 +53,7 @@ def rnn(
 ) -> tuple[Array, Array]:
     """h ← tanh(x + W h), or relu instead of tanh, at every step (Elman 1990)
 
-    x (N, H), weight (H, H), h (B, H) -> each step's h (N, H), and the last h of each sequence (B, H)."""
+    For x (N, H), weight (H, H) and h (B, H), it returns each step's h (N, H), and each sequence's last h (B, H)."""
     outs, _, h = _rnn_steps(x, weight, h, sizes, reverse, rectify)
     return concatenate(0, *outs), h
 
@@ -72,7 +72,7 @@ def _rnn_steps(
 
 
 def _rnn_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array, Array, Array]:
-    """da and the previous h, both (N, H), and the gradient for the first h, (B, H)."""
+    """da and each step's previous h, both (N, H), and the gradient for the first h, (B, H)."""
     _, weight, _, sizes, reverse, rectify = arguments
     outs, before, _ = _rnn_steps(*arguments)
     grads, dh = list(split(g[0], sizes, 0)), g[1]
@@ -93,8 +93,8 @@ def _rnn_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array
 def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool = False) -> tuple[Array, Array]:
     """r, z = σ(x + W h + b), n = tanh(x + r (W h + b)), h ← n + z (h - n) (Cho et al. 2014)
 
-    x (N, 3H) and weight (3H, H) for r, z and n, bias (3H) or None, h (B, H) -> each step's h (N, H), and the last h of
-    each sequence (B, H). The reset gate r is applied after the product, as in PyTorch."""
+    x (N, 3H), weight (3H, H) and bias (3H, or None) are for r, z and n; h is (B, H). It returns each step's h (N, H),
+    and each sequence's last h (B, H). The reset gate r is applied after the product, as in PyTorch."""
     outs, _, _, h = _gru_steps(x, weight, bias, h, sizes, reverse)
     return concatenate(0, *outs), h
 
@@ -119,7 +119,7 @@ def _gru_steps(
 
 
 def _gru_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array, Array, Array, Array]:
-    """The gradients for x and W h + b, (N, 3H), the previous h, (N, H), and the gradient for the first h, (B, H)."""
+    """The gradients for x and W h + b (N, 3H), the previous h (N, H), and the gradient for the first h (B, H)."""
     _, weight, *_, sizes, reverse = arguments
     _, gates, before, _ = _gru_steps(*arguments)
     grads, shares, dh = list(split(g[0], sizes, 0)), list(before), g[1]
@@ -147,9 +147,9 @@ def lstm(
 ) -> tuple[Array, Array, Array]:
     """i, f, o = σ(x + W h), g = tanh(x + W h), c ← f c + i g, h ← P (o tanh c)
 
-    x (N, 4H) and weight (4H, P) for i, f, g and o, project (P, H) or None (then P = H), h (B, P), c (B, H) -> each
-    step's h (N, P), and the last h (B, P) and c (B, H) of each sequence. Hochreiter and Schmidhuber 1997; the forget
-    gate: Gers et al. 2000; the projection: Sak et al. 2014."""
+    x (N, 4H) and weight (4H, P) are for i, f, g and o; project is (P, H), or None if P = H; h is (B, P), and c is (B,
+    H). It returns each step's h (N, P), and each sequence's last h (B, P) and c (B, H). Hochreiter and Schmidhuber
+    1997; the forget gate: Gers et al. 2000; the projection: Sak et al. 2014."""
     outs, _, _, h, c = _lstm_steps(x, weight, project, h, c, sizes, reverse)
     return concatenate(0, *outs), h, c
 
@@ -174,7 +174,7 @@ def _lstm_steps(
 
 
 def _lstm_through_time(g: tuple[Array, ...], arguments: Arguments) -> tuple[Array, ...]:
-    """da (N, 4H), the previous h and the gradient for each h (N, P), o tanh c (N, H), the gradients for h and c."""
+    """da (N, 4H), the previous h and the gradient for each h (N, P), o tanh c (N, H), and the gradients for h and c."""
     _, weight, project, *_, sizes, reverse = arguments
     _, gates, before, _, _ = _lstm_steps(*arguments)
     grads, backs, tops = list(split(g[0], sizes, 0)), list(before), list(before)

@@ -17,7 +17,7 @@ Axes = int | tuple[int, ...] | None
 
 
 def keepdim_shape(shape: tuple[int, ...], dim: Axes) -> tuple[int, ...]:
-    """The shape of a reduction's result with the reduced axes kept with length 1."""
+    """The shape of a reduction's result if the reduced axes are kept with length 1."""
     axes = range(len(shape)) if dim is None else [d % len(shape) for d in ((dim,) if isinstance(dim, int) else dim)]
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
@@ -28,7 +28,7 @@ def spread(g: Array, shape: tuple[int, ...], dim: Axes) -> Array:
 
 
 def restored(value: Array, shape: tuple[int, ...], dim: Axes) -> Array:
-    """A reduction's result with the reduced axes restored with length 1."""
+    """A reduction's result, with the reduced axes restored as axes of length 1."""
     return reshape(value, keepdim_shape(shape, dim)) if shape else value
 
 

@@ -62,7 +62,7 @@ def _others(x: Array, dim: int, index: Array, src: Array) -> tuple[Array, Array]
 
 
 def _running(total: Array, dim: int, index: Array, src: Array, slices: Any) -> tuple[list[Array], Array]:
-    """For each slice of ``src``, the products at its positions before it is multiplied in. Also the final products."""
+    """For each slice of ``src``, the products at its positions before it is multiplied in; and the final products."""
     products = []
     for part in slices:
         products.append(gather(total, dim, index[part]))

@@ -41,7 +41,7 @@ def unsqueeze(x: Array, dim: int) -> Array:
 
 @op("dx = g in the shape of x", x=lambda g, shape: reshape(g, shape), view=True)
 def squeeze(x: Array, dim: int | Shape | None = None) -> Array:
-    """x without its axes of length 1 (if ``dim`` is specified, only the ones in it)"""
+    """x without its axes of length 1 (or only the ones in ``dim``, if specified)"""
     axes = range(x.ndim) if dim is None else [d % max(x.ndim, 1) for d in ((dim,) if isinstance(dim, int) else dim)]
     return x.reshape(tuple(n for i, n in enumerate(x.shape) if n != 1 or i not in axes))
 
@@ -70,7 +70,7 @@ def diagonal(x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
 
 @op("dx = the diagonal of g", x=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
 def diagonal_scatter(x: Array, size: Shape, offset: int, dim1: int, dim2: int) -> Array:
-    """Zeros of a shape with x on a diagonal: the inverse of ``diagonal``"""
+    """Zeros of a shape, with x on a diagonal: the inverse of ``diagonal``"""
     m = xp(x)
     out = m.zeros(size, x.dtype)
     moved = m.moveaxis(out, (dim1, dim2), (-2, -1))

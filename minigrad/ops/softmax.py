@@ -28,9 +28,9 @@ def _largest(x: Array, dim: int) -> Array:
 
 
 def _centred(g: Array, y: Array, dim: int) -> Array:
-    """g minus its mean with weights y, twice. The second mean restores the digits that the first one lost if a y rounds
-    to 1. (As the weights sum to 1, the first mean may be any number.) After an infinite mean there are no digits to
-    restore, and ∞ − ∞ would be NaN."""
+    """Subtract from g its mean with weights y, twice. The second mean restores the digits that the first one lost if a
+    y rounds to 1. (As the weights sum to 1, the first mean may be any number.) After an infinite mean there are no
+    digits to restore, and ∞ − ∞ would be NaN."""
     near = g - sum_over(g * y, dim, True)
     rest = sum_over(near * y, dim, True)
     return near - where(isfinite(rest), rest, 0.0)

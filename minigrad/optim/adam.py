@@ -15,7 +15,7 @@ from .optimizer import ZEROS, Optimizer, Params, Rate, Values, advance, argument
 def plain_step(
     param: Array, grad: Array, exp_avg: Array, exp_avg_sq: Array, largest: Array | None, step: int, options: Values
 ) -> None:
-    """Perform step number ``step`` (from 1) of Adam in place. The "adam" kernels compute the same step.
+    """Perform step number ``step`` (counted from 1) of Adam in place. The "adam" kernels compute the same step.
 
     m ← β₁ m + (1 - β₁) g,  v ← β₂ v + (1 - β₂) g²,  θ ← θ - lr m̂ / (√v̂ + ε),  m̂ = m/(1 - β₁ᵗ),  v̂ = v/(1 - β₂ᵗ)"""
     g, (beta1, beta2) = -grad if options.maximize else grad, options.betas
@@ -55,9 +55,9 @@ def update_means(exp_avg: Array, exp_avg_sq: Array, g: Array, betas: tuple[float
 
 
 class Adam(Optimizer):
-    """Steps along the gradient's running mean, divided by the root of its running mean square; see ``plain_step``.
+    """Each step is lr times the gradient's running mean over the root of its running mean square; see ``plain_step``.
 
-    ``amsgrad``: use the root of the largest mean square so far.
+    ``amsgrad``: divide by the root of the largest running mean square so far.
 
     >>> w = mg.tensor([5.0], requires_grad=True)
     >>> adam = mg.optim.Adam([w], lr=0.1)

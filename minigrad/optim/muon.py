@@ -66,7 +66,7 @@ def check_options(lr: Rate, weight_decay: float, momentum: float, ns_steps: int,
 
 
 class Muon(Optimizer):
-    """θ ← θ - lr' · O, where O is the orthogonal matrix closest to the momentum; see ``orthogonal``, ``rate_of``.
+    """θ ← θ - lr' · O, where O is the orthogonal matrix closest to the momentum; see ``orthogonal`` and ``rate_of``.
 
     Use Muon for matrices between hidden layers. Embeddings, the last layer and all vectors need another optimiser;
     ``MuonWithAdamW`` combines both. PyTorch, unlike minigrad, rounds the iteration to bfloat16.

@@ -59,7 +59,7 @@ def _plain(value: Any) -> Any:
 
 
 def parts(x: Array) -> Array:
-    """Complex numbers as pairs of reals in the same memory, (...) -> (..., 2). Real arrays are unchanged."""
+    """A view of complex numbers (...) as pairs of reals (..., 2). Real arrays are returned unchanged."""
     return x[..., None].view(x.real.dtype) if x.dtype.kind == "c" else x
 
 
@@ -104,8 +104,8 @@ class Optimizer:
         lr: the learning rate, a number or a one-element tensor.
         betas: the decay rates, in [0, 1), of the running means of the gradient and its square.
         eps: a small number that avoids division by 0.
-        weight_decay: an L2 penalty: weight_decay · θ is added to the gradient. With ``decoupled_weight_decay``,
-            instead θ ← (1 - lr · weight_decay) θ before the step (Loshchilov and Hutter 2019).
+        weight_decay: an L2 penalty, which adds weight_decay · θ to the gradient. With ``decoupled_weight_decay``, θ ←
+            (1 - lr · weight_decay) θ before the step instead (Loshchilov and Hutter 2019).
         maximize: ascend instead of descend.
         foreach, capturable, fused: accepted for compatibility, but ignored. differentiable: must be False.
 
@@ -355,7 +355,7 @@ class Optimizer:
         return numbers, [{**own, "params": each} for own, each in zip(options, params, strict=True)]
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Load options and state, even from PyTorch. Tensors are copied to the parameters' dtypes and devices. Raises
+        """Load a state dict, even one from PyTorch. Tensors are copied to the parameters' dtypes and devices. Raises
         ValueError, without changing anything, if the number of groups or of parameters in a group differs."""
         loaded = self._passed("load_pre", dict(state_dict))
         groups = copy.deepcopy(list(loaded["param_groups"]))
@@ -435,7 +435,7 @@ def together(name: str, params: Sequence[Tensor]) -> Any:
 
 
 def scalar(value: float) -> Tensor:
-    """A number in the state, represented as in PyTorch: a 0-D tensor, float32 unless the default is float64."""
+    """A number in the state, as a 0-D tensor like in PyTorch. It is float32 unless the default is float64."""
     kind = np.float64 if dt.get_default_dtype() is dt.float64 else np.float32
     return wrap(np.array(value, kind))
 
@@ -472,8 +472,8 @@ _NOT_NEGATIVE = {"lr": "learning rate", "eps": "epsilon value"} | {
 
 
 def arguments(local: dict[str, Any], first: str = "") -> dict[str, Any]:
-    """The options among the ``locals()`` at the start of an ``__init__``, in the order of PyTorch's state dicts: the
-    names in ``first``, then the signature's order."""
+    """The options among the ``locals()`` at the start of an ``__init__``, in the order of PyTorch's state dicts: first
+    the names in ``first``, then the others in the signature's order."""
     names = [*first.split(), *local]
     return {name: local[name] for name in names if name not in ("self", "params", "__class__")}
 

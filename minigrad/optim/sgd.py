@@ -11,7 +11,7 @@ from .optimizer import Optimizer, Params, Rate, Values, checked, together
 
 class SGD(Optimizer):
     """Stochastic gradient descent: θ ← θ - lr · b, where b ← momentum · b + (1 - dampening) · g; the first b is g.
-    Without momentum, b is g. With ``nesterov`` (Sutskever et al. 2013; no dampening), g + momentum · b replaces b.
+    Without momentum, b is g. ``nesterov`` (Sutskever et al. 2013) uses g + momentum · b for b, without dampening.
 
     >>> w = mg.ones(1, requires_grad=True)
     >>> sgd = mg.optim.SGD([w], lr=0.1, momentum=0.9)

@@ -24,14 +24,14 @@ Averages = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """A function for decay · mean + (1 - decay) · new. Raises ValueError if ``decay`` is outside [0, 1]."""
+    """Return a function for decay · mean + (1 - decay) · new. Raises ValueError if ``decay`` is outside [0, 1]."""
     if not 0 <= decay <= 1:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
     return no_grad()(lambda mean, new, count: decay * mean + (1 - decay) * new)
 
 
 def get_swa_avg_fn() -> Average:
-    """A function for the mean of all values so far: mean + (new - mean) / (count + 1)."""
+    """Return a function for the mean of all values so far, mean + (new - mean) / (count + 1)."""
     return no_grad()(lambda mean, new, count: mean + (new - mean) / (count + 1))
 
 
@@ -107,7 +107,7 @@ class AveragedModel(Module):
 
     @no_grad()
     def update_parameters(self, model: Module) -> None:
-        """Add the parameters of ``model`` to the mean; the first call copies them."""
+        """Update the means with the parameters of ``model``. The first call copies them."""
         means, new = (
             [*(p.detach() for p in m.parameters()), *(m.buffers() if self.use_buffers else ())]
             for m in (self.module, model)

@@ -1,6 +1,6 @@
-"""Sums a profile's events by name (with PyTorch's ``EventList`` and ``FunctionEventAvg``) or by module. By module, each
-nanosecond counts once, as forward or backward (or neither, for the optimiser and data loading). Events are exported as
-stacks, or as a trace in Chromium's format with PyTorch's names."""
+"""Sums a profile's events by name (with PyTorch's ``EventList`` and ``FunctionEventAvg``) or by module. In sums by
+module, each nanosecond counts once, as forward or backward (or neither, for the optimiser and data loading). Events can
+be exported as stacks, or as a trace in Chromium's format with PyTorch's names."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class FunctionEventAvg:
 
 
 def attribute(name: str) -> str:
-    """Translate a PyTorch attribute. Device times are CPU times here, as the CPU waits for the device."""
+    """Translate a PyTorch attribute's name. Device times are CPU times here, as the CPU waits for the device."""
     device = next((device for device in _DEVICES if device in name), "")
     return name.replace(f"self_{device}", "self_cpu_").replace(device, "cpu_") if device else name
 
@@ -195,7 +195,7 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a text table, with ``header`` above it. Raises ValueError for an unknown argument.
+        """The events as a text table, with ``header`` above it. Raises ValueError for an unknown column or unit.
 
         Args:
             sort_by: the column to sort by in descending order, one of ``SORT_KEYS``. None keeps the order.
@@ -273,7 +273,7 @@ class Row:
 
 
 class Breakdown(list[Row]):
-    """The rows of ``profile.by_module()``. The profile ran for ``profiled`` µs. ``memory`` adds a column for memory."""
+    """The rows of ``profile.by_module()``. The profile ran for ``profiled`` µs. ``memory`` adds a memory column."""
 
     def __init__(self, rows: Iterable[Row], profiled: float, memory: bool) -> None:
         super().__init__(rows)

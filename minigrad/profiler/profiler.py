@@ -55,7 +55,7 @@ _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Schedule:
-    """Return a function from step to action: skip ``wait`` steps, discard ``warmup``, record ``active``, and repeat.
+    """Return a function from step to action: skip ``wait`` steps, discard ``warmup`` and record ``active``, and repeat.
 
     Args:
         wait, warmup, active: the numbers of steps. repeat: the number of rounds; 0 for no limit.
@@ -93,8 +93,8 @@ def supported_activities() -> set[ProfilerActivity]:
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[profile], None]:
-    """Return a function for ``on_trace_ready`` that writes each trace to its own file in a folder, which it creates if
-    necessary (or else raises RuntimeError). File names begin with ``worker_name``, by default host and process id."""
+    """Return an ``on_trace_ready`` function that writes each trace to its own file in a folder. It creates the folder
+    if necessary, or raises RuntimeError. File names begin with ``worker_name``, by default the host and process id."""
 
     def handler(finished: profile) -> None:
         try:
@@ -148,7 +148,7 @@ class profile:
         with_flops: count the multiplications and additions in matrix products, convolutions, attention, add and mul.
         with_modules: record module calls (PyTorch's default is False).
         acc_events: keep the events of earlier rounds of the schedule.
-        use_cuda: PyTorch's older alternative to ``activities``. All other arguments are ignored.
+        use_cuda: PyTorch's older alternative to ``activities``. Arguments that are not listed here are ignored.
 
     Recording takes a few µs of Python time per event, which counts towards the enclosing event's self time. There is no
     overhead while no profile is running.
@@ -208,7 +208,7 @@ class profile:
         self._go_on_with(self.schedule(self.step_num))
 
     def stop(self) -> None:
-        """Stop, and call ``on_trace_ready`` if a round was active. Raises RuntimeError if not running."""
+        """Stop, and call ``on_trace_ready`` if a round was active. Raises RuntimeError if it is not running."""
         if self.current_action is None:
             raise RuntimeError("this profile is not running: start() it, or use it in a with statement")
         self._go_on_with(None)

@@ -71,7 +71,7 @@ class Total:
 
 
 def _lines(row: Row, depth: int | None, times: int = 1, name: str = "") -> Iterator[tuple[str, dict[str, str]]]:
-    """The name and column texts of each line, which shows a single row, or several equal rows as "0 … 11"."""
+    """Yield each line's name and column texts. A line shows a single row, or several equal rows as "0 … 11"."""
     parameters = f"{row.parameters:,}" if row.parameters else "--"
     if row.parameters and row.trainable < row.parameters:
         parameters += " partly frozen" if row.trainable else " frozen"
@@ -133,12 +133,12 @@ def summary(
 
     Args:
         inputs, kwargs: the arguments of the call. A single tuple of integers is a shape.
-        input_size: instead of inputs, a shape including the batch, or a list of shapes. Inputs are filled with random
-            numbers, or with zeros for an integer dtype.
+        input_size: a shape (including the batch dimension) or list of shapes to use instead of inputs. The inputs are
+            then random numbers, or zeros for an integer dtype.
         dtypes: a dtype for all shapes in ``input_size``, or one for each; None means the default dtype.
         depth: the number of nested levels to show; None shows all. Repeated modules share a row, such as "0 … 11".
 
-    Raises TypeError for a wrong model or for both inputs and input_size; ValueError for a wrong shape, dtype or depth.
+    Raises TypeError for a wrong model or for inputs with input_size, and ValueError for a wrong shape, dtype or depth.
     """
     if not isinstance(model, Module):
         raise TypeError(f"summary takes a module (nn.Module), not {type(model).__name__}")
@@ -178,7 +178,7 @@ class Summary:
         return row
 
     def text(self, width: int | None = None) -> str:
-        """The table, at most ``width`` (default: the terminal's width) characters wide if possible. If lines are too
+        """The table, if possible at most ``width`` characters wide (by default, the terminal's width). If lines are too
         long, some columns are dropped and the first is truncated."""
         width = shutil.get_terminal_size((WIDE, 24)).columns if width is None else width
         labels, texts = zip(*_lines(self.root, self.depth), strict=True)

@@ -41,8 +41,8 @@ class TimeRange(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Event:
-    """A recorded call, with the attribute names of PyTorch's ``FunctionEvent``. Times are in µs and durations in ns;
-    self times exclude the children."""
+    """A recorded call, with the attribute names of PyTorch's ``FunctionEvent``. Times are in µs, and durations in ns.
+    Self times exclude the children."""
 
     name: str  # the call's name: "add", "AddBackward0", "Net.fc1", "Optimizer.step#Adam.step"
     kind: str  # OP, NODE (backward node), WALK (backward pass), MODULE, USER (label) or STEP (optimiser, data loader)
@@ -105,7 +105,7 @@ class Event:
 
     @property
     def is_outermost(self) -> bool:
-        """Whether it is an op or backward node that no other one called. Only the results of these are counted."""
+        """Whether this op or backward node was not called by another. Only the results of such events are counted."""
         return self.kind in (OP, NODE) and (self.cpu_parent is None or self.cpu_parent.kind not in (OP, NODE))
 
     @property

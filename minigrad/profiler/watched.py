@@ -43,7 +43,7 @@ def untouched(model: Module | None) -> Iterator[None]:
 @contextmanager
 def around_calls(before: Callable[..., Any] | None, after: Callable[..., Any]) -> Iterator[None]:
     """Call ``before(module, args, kwargs)`` and ``after(module, args, kwargs, result)`` around each call of a module in
-    this thread, inside all hooks. As with hooks, their results replace the arguments and the result."""
+    this thread, inside all hooks. As with hooks, the values they return replace the arguments and the result."""
     thread = threading.get_ident()
 
     def here(function: Callable[..., Any]) -> hooks.Hook:
@@ -63,7 +63,7 @@ def memory_of(value: Any) -> list[Any]:
 
 
 class ModuleNames:
-    """The paths of modules, such as "encoder.layers.0". Without a ``root``, paths begin with a class: "Net.encoder"."""
+    """The paths of modules, such as "encoder.layers.0". Without a ``root``, paths start with a class: "Net.encoder"."""
 
     def __init__(self, root: Module | None = None) -> None:
         self._paths: dict[int, str] = {}

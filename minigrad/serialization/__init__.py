@@ -50,7 +50,7 @@ def save(
             shared by several tensors or views is written once, and is shared again after loading.
         f: a path, which is replaced atomically, or a binary file object. Data is written as a safetensors file if the
             path ends in ".safetensors", else as an archive for ``torch.load``.
-        pickle_module, pickle_protocol: the pickle module and protocol; by default, ``pickle`` with 2 for data, else 5.
+        pickle_module, pickle_protocol: by default, ``pickle``, and protocol 2 for data or 5 for other objects.
 
     Raises pickle.PicklingError, TypeError or AttributeError if a part, such as a lambda, cannot be pickled; TypeError
     for a complex128 or 4-bit float tensor in a safetensors file, as the format lacks these dtypes; AttributeError if
@@ -109,14 +109,14 @@ def load(
 
     Args:
         f: a path, or a binary file object, which is read from its current position to its end.
-        map_location: the device for all tensors, a dict from saved to new locations, {"cuda:0": "cpu"}, or a function
-            of (storage, location). None means the device from which each tensor was saved, if it exists.
+        map_location: the device for all tensors, a dict from saved to new locations such as {"cuda:0": "cpu"}, or a
+            function of (storage, location). None means the device from which each tensor was saved, if it exists.
         pickle_module: a module whose ``Unpickler`` reads pickles. Implies ``weights_only=False``.
-        weights_only: read only data (the default). False allows a trusted file to run code.
+        weights_only: read only data (the default). If False, a trusted file may run code.
         mmap: leave tensors in the file until they are accessed.
-        pickle_load_args: only ``encoding``, for text written by Python 2.
+        pickle_load_args: only ``encoding`` is used, for text written by Python 2.
 
-    Returns the object; for other programs' safetensors files, a dict. Without ml_dtypes, bfloat16 becomes float32.
+    Returns the object, or a dict for other programs' safetensors files. Without ml_dtypes, bfloat16 becomes float32.
 
     Raises FileNotFoundError if the file does not exist, EOFError if it is empty, RuntimeError if it is damaged or has
     an unknown format, and pickle.UnpicklingError if it contains more than data.
@@ -195,7 +195,7 @@ def _load_shards(source: Source, map_location: Any) -> dict[str, Any]:
 
 def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:
     """Write tensors by name and a checksum, like ``safetensors.torch.save_file``. Raises TypeError if a value is not a
-    tensor, OSError, or ValueError if a name has a lone surrogate."""
+    tensor, ValueError if a name has a lone surrogate, and OSError if the file cannot be written."""
     arrays: dict[str, Ndarray] = {}
     for name, tensor in tensors.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):

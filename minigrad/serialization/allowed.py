@@ -128,7 +128,7 @@ def hashed(keys: list[Any], bounds: Bounds) -> int:
 
 
 def dict_of(items: Any = ()) -> Any:
-    """Create a dict from a dict or pairs (otherwise TypeError). Raises the errors of ``hashed`` and ``put``."""
+    """Create a dict from a dict or pairs. Raises TypeError otherwise, and the errors of ``hashed`` and ``put``."""
     if not isinstance(items, (dict, list, tuple)):
         raise TypeError(f"it creates a dict from a {type(items).__name__}")
     pairs = [(key, value) for key, value in (items.items() if isinstance(items, dict) else items)]
@@ -250,7 +250,7 @@ def _reconstructor(cls: Any, base: Any, state: Any) -> Any:
 
 
 def device_of(*args: Any) -> Device:
-    """Create a device from its name and index. Raises TypeError, or ValueError if it does not exist."""
+    """Create a device from a name and an index. Raises TypeError otherwise, and ValueError if it does not exist."""
     if not all(arg is None or type(arg) is str or (type(arg) is int and arg < 1 << 31) for arg in args):
         raise TypeError("the arguments of a device are not a name and an index")
     try:

@@ -51,7 +51,7 @@ class Archiver(_Pickler):  # type: ignore[misc]
         super().__init__(SimpleNamespace(write=self._codes.append), protocol)
 
     def parts(self, obj: Any) -> tuple[bytes, list[tuple[str, Ndarray]]]:
-        """An object's pickle (without frames, which need all bytes early) and tensor memory by key, (n,) uint8."""
+        """An object's pickle, without frames (which need all bytes early), and tensor memory, (n,) uint8, by key."""
         self.write(pickle.PROTO + bytes([self.proto]))
         self.save(obj)
         self.write(pickle.STOP)

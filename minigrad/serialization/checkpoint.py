@@ -1,4 +1,4 @@
-"""Reads PyTorch checkpoints: a zip archive of a pickle and its storages, or (before 1.6) a file with both in sequence.
+"""Reads PyTorch checkpoints: zip archives of a pickle and its storages, or files with both in sequence (before 1.6).
 Reading does not run code unless the file is ``trusted``, in which case the names in it are imported and called."""
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def load_legacy(source: Source, how: How) -> Any:
 
 
 def _fill(source: Source, keys: Any, position: int, waiting: dict[str, Ndarray]) -> int:
-    """Read the storages, each of which is the number of elements and then the elements. Returns the end position."""
+    """Read the storages, and return the end position. Each storage is an element count, followed by the elements."""
     if type(keys) is not list or not all(type(key) is str for key in keys) or sorted(keys) != sorted(waiting):
         raise source.damaged("is a checkpoint whose storages do not match their names")
     for key in keys:

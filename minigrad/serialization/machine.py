@@ -20,7 +20,7 @@ from .source import reason, short
 Unpickler: Any = vars(pickle)["_Unpickler"]  # the Python version, as type checkers only know the C version
 _Stop: Any = vars(pickle)["_Stop"]
 _LONGEST_SHOWN = 100  # maximum characters of a name in a message
-_LEAST_PARTS = 300_000  # parts that calls may process and keys may contain, counted for each use
+_LEAST_PARTS = 300_000  # limit on the parts that calls process and keys contain; each use counts
 _PARTS_A_BYTE = 4  # additional parts per byte of the pickle
 
 
@@ -113,7 +113,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         return values
 
     def _target(self, kind: type) -> Any:
-        """The container on top of the stack, an instance of a kind or of a safe class, such as deque."""
+        """The container on top of the stack. It must be an instance of ``kind`` or of a safe class, such as deque."""
         target = self.stack[-1]
         self._bounds.forget(target)
         if not isinstance(target, kind) and not self._is_safe(type(target)):

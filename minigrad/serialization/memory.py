@@ -1,4 +1,4 @@
-"""Handles the memory of saved tensors: shared memory, views, and the device to load them to. Also rebuilds tensors from
+"""Handles the memory of saved tensors: shared memory, views, and the device to load it to. Also rebuilds tensors from
 PyTorch's storages (memory by key) and each tensor's layout in its storage."""
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ Placing = Callable[[Storage], Device]
 
 
 def placing(map_location: Any = None) -> Placing:
-    """Convert ``map_location`` to a function from storage to device. It may be a device, a dict such as {"cuda:0":
-    "cpu"}, or a function of (storage, location) that returns a storage (``storage.cuda(1)``), a device or None. By
-    default, a tensor is loaded to the device from which it was saved, if that exists, else to the CPU."""
+    """Convert ``map_location`` to a function from storage to device. ``map_location`` is a device, a dict such as
+    {"cuda:0": "cpu"}, or a function of (storage, location) that returns a storage (``storage.cuda(1)``), a device or
+    None. By default, a tensor is loaded to the device from which it was saved, if that exists, else to the CPU."""
 
     @cache
     def saved_from(location: str) -> Device:
@@ -89,7 +89,7 @@ def on_device(array: Array, device: Device) -> Array:
 
 class Block:
     """The memory of overlapping arrays, from the first byte to the last. ``kind`` is the NumPy dtype of all arrays, or
-    None if they differ. ``is_shared`` shows whether there are several arrays."""
+    None if their dtypes differ. ``is_shared`` is True if there are several arrays."""
 
     __slots__ = ("_first", "begin", "end", "is_shared", "kind")
 
@@ -114,7 +114,7 @@ class Block:
 
 
 class Part:
-    """An array in a block, or a copy if its strides are negative or not multiples of the element size. ``offset`` is
+    """An array in a block. It is copied if its strides are negative or not multiples of the element size. ``offset`` is
     the position of its first element. ``offset`` and ``strides`` are in elements."""
 
     __slots__ = ("array", "begin", "block", "end", "offset", "strides")
@@ -183,7 +183,7 @@ def set_attributes(obj: Any, attributes: dict[Any, Any]) -> None:
 
 
 def check_flag(tensor: Tensor, requires_grad: bool) -> None:
-    """Raise ValueError if a tensor cannot require a gradient but should, or TypeError if the flag is not a bool."""
+    """Raise ValueError if a tensor should require a gradient but cannot, and TypeError if the flag is not a bool."""
     if not isinstance(requires_grad, int):
         raise TypeError(f"requires_grad is {short(requires_grad)}, not a bool")
     if requires_grad and dt.kind_of(tensor.array) not in "fc":
@@ -258,7 +258,7 @@ class Rebuilder:
         return memory
 
     def finish(self) -> None:
-        """Convert the numbers after reading, and move tensors to their devices, where they still share memory."""
+        """Convert numbers after reading, and move tensors to their devices. There, they continue to share memory."""
         for task in self._pending:
             task()
         moving = list(self._elsewhere.values())
@@ -310,7 +310,7 @@ class Rebuilder:
         return parameter
 
     def of_type(self, function: Any, cls: Any, args: Any, state: Any) -> Tensor:
-        """Build a tensor with one of these functions, and set its attributes."""
+        """Build a tensor with one of ``functions``, and set its attributes."""
         if function not in self.functions().values() or cls not in (Tensor, Parameter) or type(args) is not tuple:
             raise TypeError(f"it creates a tensor of class {short(cls)}")
         tensor: Tensor = function(*args)

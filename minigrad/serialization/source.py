@@ -37,7 +37,7 @@ PATIENCE = 2.0 if sys.platform == "win32" else 0.0  # seconds to wait for other 
 
 
 def short(value: Any) -> str:
-    """Format a value for a message: a truncated scalar or class name, or the type, as printing may never end."""
+    """Format a value for a message: a scalar or a name, truncated, or else the type, as printing may never end."""
     if isinstance(value, int) and value.bit_length() > 4 * _LONGEST:
         return f"a number of {value.bit_length():,} bits"
     if type(value) in _SCALARS:
@@ -60,14 +60,14 @@ def cause(error: BaseException) -> BaseException | None:
 
 
 class EmptyFileError(EOFError, RuntimeError):
-    """An empty file: an EOFError as in PyTorch, and a RuntimeError as for every damaged file."""
+    """Raised for an empty file: an EOFError as in PyTorch, and a RuntimeError as for every damaged file."""
 
 
 class Source:
-    """The bytes to load, as ``file`` and ``data``, (n,) uint8: a whole file, or the rest of a binary file object. A
-    file is mapped, and regions are copied. With ``mmap``, regions stay in the file, but changes to them stay in memory.
-    Raises FileNotFoundError if the file does not exist; AttributeError if ``f`` is not a path or a file object;
-    TypeError if it reads text; ValueError for ``mmap`` with a file object; EmptyFileError if the file is empty."""
+    """The bytes of a file, or of the rest of a binary file object, in ``file`` and in ``data``, (n,) uint8. A file is
+    mapped, and regions are copied; with ``mmap``, regions stay in the file, and changes to them stay in memory. Raises
+    FileNotFoundError if the file does not exist; AttributeError if ``f`` is not a path or a file object; TypeError if
+    it is in text mode; ValueError for ``mmap`` with a file object; EmptyFileError if the file is empty."""
 
     def __init__(self, f: Any, mmap: bool = False) -> None:
         self.mmap = mmap
@@ -217,9 +217,9 @@ def _remove(folder: str) -> None:
 @contextmanager
 def replaced(path: Any) -> Iterator[str]:
     """Create a temporary file that replaces ``path`` at the end, so that the old file survives a crash or a full disk.
-    It is in a hidden folder next to ``path``, where the writer may put other files. The folder is removed with its
-    contents. Raises an OSError that contains ``path``, even for an invalid name, a device or a pipe; or a RuntimeError,
-    as in PyTorch, if the folder of ``path`` does not exist."""
+    It is in a hidden folder next to ``path``, where the writer may also put other files. The folder and its contents
+    are then removed. Raises an OSError that contains ``path``, even for an invalid name, a device or a pipe; or a
+    RuntimeError, as in PyTorch, if the folder of ``path`` does not exist."""
     target = _writable(path)
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):

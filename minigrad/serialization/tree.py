@@ -1,8 +1,8 @@
-"""Converts plain data to JSON that refers to tensors by name: the description in a saved file's metadata. Lists and
-JSON scalars are stored unchanged. Every other value is an object with a tag: {"tuple": [...]}, {"tensor": "weight",
-"requires_grad": true}, {"OrderedDict": ...}. Tensors and mutable containers are numbered in order of appearance, and
-{"again": number} refers to an earlier one. A view of another tensor's memory has a layout instead of a name: {"tensor":
-{"of": "weight", "offset": 2, ...}}."""
+"""Converts plain data to the description in a saved file's metadata: JSON that refers to tensors by name. Lists and
+JSON scalars are stored unchanged. Every other value becomes an object with a tag: {"tuple": [...]}, {"tensor":
+"weight", "requires_grad": true}, {"OrderedDict": ...}. Tensors and mutable containers are numbered in order of
+appearance, and {"again": number} refers to an earlier one. A view of another tensor's memory has a layout instead of a
+name: {"tensor": {"of": "weight", "offset": 2, ...}}."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Writer:
         self._alive: list[Any] = []  # prevents addresses and ids from being reused
 
     def encode(self, obj: Any, where: str, name: str) -> Any:
-        """Convert a value to JSON. ``where`` is its Python path for messages; ``name`` names it if it is a tensor."""
+        """Convert a value to JSON. ``where`` is its Python path, for messages; a tensor is called ``name``."""
         kind = type(obj)
         if obj is None or kind is bool or kind is str:
             return obj

@@ -1,6 +1,6 @@
-"""Pytrees: nested values as a list of leaves and a spec of their nesting, under PyTorch's names.
+"""Pytrees, under PyTorch's names: nested values are split into a list of leaves and a spec of their nesting.
 
-Dicts, lists, tuples, named tuples, deques, tensor sizes and registered types are nodes. All else, even None, is a leaf.
+Dicts, lists, tuples, named tuples, deques, Sizes and registered types are nodes. Anything else, even None, is a leaf.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def _walk(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
 
 
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves and the spec of their nesting. ``is_leaf`` is a test for additional leaves."""
+    """A tree's leaves and the spec of their nesting. Values for which ``is_leaf`` is true also count as leaves."""
     leaves: list[Any] = []
     return leaves, _walk(tree, is_leaf, leaves)
 
@@ -239,7 +239,7 @@ def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Is
 def tree_map_only(
     type_or_types_or_pred: Choice, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """``tree_map`` for leaves that have certain types or pass a test. Other leaves are unchanged."""
+    """Like ``tree_map``, but only for leaves that have certain types or pass a test. Other leaves are unchanged."""
     choice: Any = type_or_types_or_pred
     if isinstance(choice, (type, tuple, UnionType)):
         return tree_map(lambda leaf: func(leaf) if isinstance(leaf, choice) else leaf, tree, is_leaf=is_leaf)

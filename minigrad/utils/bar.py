@@ -20,8 +20,8 @@ DELAY = 2.0  # seconds before a bar appears
 
 
 def bar(total: float, what: str, unit: str, shown: bool = True, delay: float = DELAY) -> Any:
-    """A context with a bar, whose ``update`` method does nothing if the bar is hidden or tqdm is missing. ``delay`` is
-    in seconds. ``unit`` directly follows the numbers, so it may begin with a space (" pairs")."""
+    """A context manager for a progress bar, whose ``update`` method does nothing if the bar is hidden or tqdm is
+    missing. ``delay`` is in seconds. ``unit`` directly follows the numbers, so it may begin with a space (" pairs")."""
     tqdm = library() if shown else None
     if tqdm is None:
         return nullcontext(SimpleNamespace(update=lambda n=1: None))
@@ -48,7 +48,7 @@ def say(text: str, file: TextIO) -> None:
 
 
 def library() -> Any:
-    """tqdm's class for this terminal or notebook; None if tqdm is missing."""
+    """tqdm's class for this terminal or notebook, or None if tqdm is missing."""
     with suppress(ImportError):
         import tqdm  # imported each time, as it may be installed while a notebook runs
 

@@ -43,12 +43,12 @@ def checkpoint(
 ) -> Any:
     """Call ``function(*args, **kwargs)`` without saving values for the backward pass, which runs the function again.
 
-    Gradients and dropout masks are unaffected. Checkpoints may be nested, or differentiated twice.
+    Gradients and dropout masks are unaffected. Checkpoints may be nested, and may be differentiated twice.
 
     Args:
         function: a module or another deterministic callable.
         use_reentrant: ignored. minigrad always behaves like PyTorch with ``False``; the results are the same.
-        context_fn: returns two contexts, for the first run and for the second.
+        context_fn: returns two context managers, one for the first run and one for the second.
         determinism_check, debug, early_stop: ignored. The ops of both runs are always compared.
         preserve_rng_state: draw the same random numbers in the second run as in the first.
 
@@ -89,7 +89,7 @@ class Region(Observer):
             self.remaining += 1
 
     def twin(self, number: int) -> Node:
-        """A node of the second run, which starts at the first request."""
+        """A node of the second run. The first call of this method starts that run."""
         if not self.again:
             self.again = self._run_again()
         node, copy = self.again[number]
@@ -134,7 +134,7 @@ class _Recorded(Observer):
 
 
 class _Kept(Lost):
-    """The freed values of a first-run node, available from the second-run node with this number."""
+    """A placeholder for the freed values of a first-run node. The second-run node with this number supplies them."""
 
     def __init__(self, region: Region, number: int) -> None:
         self.region, self.number = region, number

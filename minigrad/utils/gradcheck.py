@@ -1,4 +1,4 @@
-"""Checking gradients against finite differences, under ``torch.autograd``'s names: gradcheck and gradgradcheck.
+"""Checks gradients against finite differences, with ``torch.autograd``'s functions gradcheck and gradgradcheck.
 
 Central differences in float64 are accurate to about ten digits. A rule that agrees with them to six is correct.
 """
@@ -52,15 +52,15 @@ def gradcheck(
     """Compare gradients of ``func(*inputs)`` with (f(x + eps) - f(x - eps)) / 2 eps.
 
     Gradients are first compared along random directions, in which all elements change together. Each element is
-    compared only if these differ by more than a hundredth of ``atol``.
+    compared only if the results for a direction differ by more than a hundredth of ``atol``.
 
     Args:
         func: a function of tensors that returns one or more tensors.
-        inputs: a tensor or a sequence. Tensors that require a gradient are checked. They should be float64 (others
-            cause a warning) or complex128, whose real and imaginary parts count as separate inputs.
+        inputs: a tensor or a sequence of tensors. Tensors that require a gradient are checked. They should be float64
+            or complex128 (others cause a warning). Real and imaginary parts count as separate inputs.
         eps: the step size.
         atol, rtol: |analytical - numerical| may be up to atol + rtol |numerical|.
-        raise_exception: raise if they differ; otherwise return False.
+        raise_exception: raise GradcheckError if a gradient is wrong; otherwise, return False.
         nondet_tol: the maximum difference between two backward passes over the same graph.
         fast_mode: check only one direction, with the sum of the elements' tolerances.
         check_undefined_grad, ...: PyTorch's other options are ignored.
@@ -90,8 +90,8 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Check second derivatives by running ``gradcheck`` on the gradient, with respect to the inputs and
-    ``grad_outputs``, the incoming gradients (random if None). See ``gradcheck`` for the other arguments."""
+    """Check second derivatives by running ``gradcheck`` on the gradient, which is a function of the inputs and the
+    incoming gradients ``grad_outputs`` (random if None). See ``gradcheck`` for the other arguments."""
     tensors, arriving = _listed(inputs), () if grad_outputs is None else _reals(_listed(grad_outputs))
     func, points = _of_reals(func, tensors), _reals(tensors)
     if grad_outputs is None:
@@ -116,7 +116,7 @@ def _is_complex(value: Any) -> bool:
 
 
 def _reals(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The inputs, with complex tensors replaced with real leaves, (...) -> (..., 2), in the same memory."""
+    """The inputs, with each complex tensor (...) replaced by a real leaf (..., 2) in the same memory."""
     return tuple(_leaf(view_as_real(x.array), x._wanted()) if _is_complex(x) else x for x in inputs)
 
 
@@ -127,7 +127,7 @@ def _leaf(array: Any, needs: bool) -> Any:
 
 
 def _of_reals(func: Function, inputs: tuple[Any, ...]) -> Function:
-    """``func`` as a function of ``_reals(inputs)``, with complex results also as pairs of reals."""
+    """A version of ``func`` that takes ``_reals(inputs)`` and returns complex results as pairs of reals."""
     which = [_is_complex(x) for x in inputs]
 
     def of_reals(*xs: Any) -> list[Any]:
@@ -226,7 +226,7 @@ def _float_outputs(func: Function, inputs: tuple[Any, ...]) -> list[Variable]:
 
 
 def _differences(func: Function, inputs: tuple[Any, ...], arrays: list[Any], us: list[Any], eps: float) -> list[Matrix]:
-    """Central differences of each output, as a vector, for a step of the input arrays along u."""
+    """The central differences of each output, as a vector, when the input arrays move along u."""
     originals, sides = [a.copy() for a in arrays], []
     with at_end(_write, arrays, originals) as end, end:
         for step in (eps, -eps):

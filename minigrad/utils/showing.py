@@ -14,10 +14,10 @@ _showers: list[Shower] = []
 
 
 def shown_by(to: Shower | None) -> None:
-    """Pass every view to a function instead of showing it; None restores the notebook or browser."""
+    """Pass every view to a function instead of showing it. None restores the notebook or browser."""
     _showers[:] = [] if to is None else [to]
 
 
 def shower() -> Shower | None:
-    """The function that receives views; None if they go to the notebook or browser."""
+    """The function that receives views, or None if they go to the notebook or browser."""
     return _showers[0] if _showers else None

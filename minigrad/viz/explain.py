@@ -33,17 +33,17 @@ class Explanation(str):
 
 
 def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False) -> Explanation:
-    """Explain the chain of rules behind a tensor's gradient, with shapes, formulas, source lines and small values. It
-    shows which ops read the tensor, the result of each op's rule, where the rule's incoming gradient comes from, and so
-    on up to the loss. If no backward pass has run, the rules are shown without gradients.
+    """Explain the chain of rules behind a tensor's gradient, with shapes, formulas, source lines and small values. The
+    text shows which ops read the tensor, the result of each op's rule, where the rule's incoming gradient comes from,
+    and so on up to the loss. If no backward pass has run, the rules are shown without gradients.
 
         print(viz.explain(layer.weight))
 
     Args:
         tensor: a leaf, a result, or the name of a leaf or result in a graph.
         depth: how many rules to follow in sequence.
-        of: the tensor to differentiate, or the result of ``viz.graph`` or ``viz.playback`` for a call, which contains
-            all lines and numbers. By default, the caller's most recent variable that was computed from the tensor.
+        of: the tensor to differentiate, or a result of ``viz.graph`` or ``viz.playback``. For a call, these contain all
+            lines and numbers. By default, the caller's most recent variable that was computed from the tensor.
         run: run a backward pass from ``of`` now to compute gradients, without changing any ``.grad``. It always runs if
             an earlier backward pass kept the graph (``retain_graph=True``).
 
@@ -91,7 +91,7 @@ def _number(graph: Graph, name: Variable | str) -> int:
 
 
 class _Chain:
-    """Writes about a graph. A rule's label is the path to it: (1, 2) is the second rule after the first rule."""
+    """Explains a gradient in a graph. A rule's label is the path to it: (1, 2) is the second rule after the first."""
 
     def __init__(self, graph: Graph, depth: int) -> None:
         self.graph, self.depth = graph, depth
@@ -238,7 +238,7 @@ class _Chain:
         return which + _called(self.graph.nodes[number])
 
     def _gradient(self, number: int, slot: int) -> Value | None:
-        """The gradient of one of a node's results, if known. The first one with a gradient is always known."""
+        """The gradient of a node's result, if known. It is always known for the first result that has one."""
         known_edges = [edge for edge in self.readers[number] if edge.gradient is not None]
         if slot == min((edge.slot for edge in known_edges), default=slot):
             return self.graph.nodes[number].gradient

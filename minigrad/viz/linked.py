@@ -16,9 +16,9 @@ from .view import Picture
 
 
 class Linked(Picture):
-    """Attention (for a single text, or for each hypothesis in a beam) and graphs on one page. Raises ValueError unless
-    there is one graph for all texts, or one for each. A module's path links its attention layer to the op that computed
-    the weights, so the attention and the graphs must come from the same model."""
+    """A page with attention (of a single text, or of each hypothesis in a beam) and graphs. Raises ValueError unless
+    there is one graph for all texts, or one for each. The path of a module links an attention layer to the op that
+    computed its weights, so the attention and the graphs must come from the same model."""
 
     def __init__(self, attention: AttentionView, graphs: Sequence[GraphView]) -> None:
         texts = max(len(attention.beam), 1)
@@ -42,14 +42,14 @@ class Linked(Picture):
 
 
 def linked(model: Module, *inputs: Any, tokens: Tokens = None, title: str = "", **kwargs: Any) -> Linked:
-    """A model's attention and the graph that computed it, on one page.
+    """Show a model's attention, and the compute graph of the same call, on one page.
 
         viz.linked(model, source, target, tokens=(source_tokens, target_tokens)).save("translator.html")
 
     The model is called twice in evaluation mode, and its state is restored. See ``viz.attention`` for ``tokens``. By
     default, the ``title`` contains the model's class name.
 
-    Raises TypeError if model or tokens have the wrong type, ValueError if there is no attention or tokens do not match.
+    Raises TypeError for a model or tokens of a wrong type, ValueError if there is no attention or tokens do not match.
     """
     if not isinstance(model, Module):
         kind = type(model).__name__

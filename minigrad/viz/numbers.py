@@ -16,7 +16,7 @@ from ..backend import xp
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 _BLOCK = 1 << 16  # elements per block of statistics on the CPU, which fits into the cache
-_SMALLEST, _LARGEST = 1e-140, 1e140  # numbers that can be squared and summed in float64
+_SMALLEST, _LARGEST = 1e-140, 1e140  # numbers between these can be squared and summed in float64
 
 
 def coded(numbers: Any, kind: str | None = None) -> str:
@@ -31,7 +31,7 @@ def equal_parts(size: int, most: int) -> list[int]:
 
 
 def cell_means(matrix: Array, tall: Sequence[int], wide: Sequence[int]) -> Floats:
-    """Means over the cells between row and column boundaries (see ``equal_parts``)."""
+    """The mean of each cell. ``tall`` and ``wide`` are the row and column boundaries (see ``equal_parts``)."""
     sums = np.add.reduceat(matrix, wide[:-1], axis=1, dtype=np.float64)
     sums = np.add.reduceat(sums, tall[:-1], axis=0)
     means: Floats = sums / np.outer(np.diff(tall), np.diff(wide))
@@ -39,21 +39,21 @@ def cell_means(matrix: Array, tall: Sequence[int], wide: Sequence[int]) -> Float
 
 
 def checked_number(name: str, number: int, count: int, holder: str = "there are") -> int:
-    """Convert a layer or head index, which may be negative, to 0 or more. Raises ValueError if it is out of range."""
+    """Normalise a layer or head index, which may be negative, to 0 or more. Raises ValueError if it is out of range."""
     if not -count <= number < count:
         raise ValueError(f"there is no {name} {number}: {holder} {count}" + f", from 0 to {count - 1}" * (count > 0))
     return number % count
 
 
 def similar(name: str, candidates: Iterable[str]) -> str:
-    """List the most similar names for a message, as "; there is 'cat', 'cart'", or "" if no name is similar."""
+    """The most similar names, for a message: "; there is 'cat', 'cart'". Returns "" if no name is similar."""
     names = difflib.get_close_matches(name, [*candidates], 3, 0.5)
     return f"; there is {', '.join(map(repr, names))}" if names else ""
 
 
 @np.errstate(all="ignore")
 def statistics(array: Any) -> dict[str, float]:
-    """The min, max, mean, std (divided by n) and norm of the finite elements, and counts of zeros and non-finite
+    """The min, max, mean, std (dividing by n) and norm of the finite elements, and the counts of zeros and non-finite
     elements. Sums are computed in float64, block by block (Chan, Golub and LeVeque 1979, equation 2.1)."""
     m, flat = xp(array), array.reshape(-1)
     step = _BLOCK if m is np else flat.size

@@ -28,13 +28,13 @@ _SAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028":
 
 @dataclass(frozen=True)
 class Page:
-    """A page that works offline. `await viz.data()` (assets/base.js) returns ``data`` from JSON, where non-finite
-    numbers are the strings "NaN", "Infinity" and "-Infinity" (`viz.number` converts them back)."""
+    """A page that works offline. In its scripts, `await viz.data()` (assets/base.js) returns ``data``. Non-finite
+    numbers are passed as the strings "NaN", "Infinity" and "-Infinity", which `viz.number` converts back."""
 
     title: str  # the window title, as plain text
     data: Any
-    scripts: tuple[str, ...] = ()  # files in assets/, after base.js
-    styles: tuple[str, ...] = ()  # files in assets/, after base.css
+    scripts: tuple[str, ...] = ()  # files in assets/, loaded after base.js
+    styles: tuple[str, ...] = ()  # files in assets/, loaded after base.css
     body: str = ""  # the page's HTML, without user data
     height: int = 640  # the height in a notebook, in pixels
     frames: tuple[Page, ...] = ()  # pages whose scripts may run in this page; ``data["frames"]`` contains their HTML
@@ -77,8 +77,8 @@ class Page:
         return "\n".join(asset(name) for name in ("base.js", *self.scripts))
 
     def framed(self, svg: str = "") -> str:
-        """The page in an iframe for a notebook, with the notebook's light or dark theme. ``svg`` is an image to show
-        instead where iframes are removed from notebooks, as on GitHub."""
+        """The page in an iframe for a notebook, whose light or dark theme it follows. ``svg`` is an image to show
+        instead on sites that remove iframes from notebooks, such as GitHub."""
         picture = base64.b64encode(svg.encode("utf-8", "replace")).decode()
         instead = f'<img src="data:image/svg+xml;base64,{picture}" alt="{_text(self.title)}">' if svg else ""
         return (
@@ -91,8 +91,8 @@ class Page:
 
 
 def written(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write a file atomically. Text is encoded as UTF-8, with "\\n" line endings on every system. Raises OSError, and
-    keeps any existing file, if the file cannot be written (FileNotFoundError if the folder does not exist)."""
+    """Write a file atomically. Text is encoded as UTF-8, with "\\n" line endings on every system. If the file cannot be
+    written, keeps any existing file and raises OSError (FileNotFoundError if the folder does not exist)."""
     file = Path(path)
     folder = Path(os.path.realpath(file)).parent
     if not folder.is_dir():

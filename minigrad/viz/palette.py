@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours as "#rrggbb" for text (ink, quiet), thin lines, the background (paper) and fields on it, highlights
+    """Colours, as "#rrggbb", of text (ink, quiet), thin lines, the background (paper), input fields, highlights
     (accent), positive and negative numbers (plus, minus), graph edges, non-finite numbers (wrong), and series."""
 
     ink: str
@@ -27,7 +27,7 @@ class Palette:
     series: tuple[str, ...]
 
     def nth(self, number: int) -> str:
-        """The colour of a series, run or head. The colours repeat if there are not enough."""
+        """The colour of a series, run or head. If there are more series than colours, the colours repeat."""
         return self.series[number % len(self.series)]
 
     def on_accent(self, opacity: float = 1.0) -> str:

@@ -37,7 +37,7 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **k
         viz.playback(loss).save("third.svg", step=3)
 
     Args:
-        loss_or_module: a tensor whose graph has not been freed (the graph is kept), or a module or function, as in
+        loss_or_module: a tensor whose graph has not been freed (it is not freed here), or a module or function, as in
             ``viz.graph``. If the tensor is not a scalar, the backward pass starts from its sum.
 
     Raises RuntimeError if a backward pass has freed the graph, and the errors of ``viz.graph``.
@@ -45,9 +45,9 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **k
     nodes = built("playback", loss_or_module, inputs, kwargs)
     if nodes.is_released():
         raise RuntimeError(
-            "playback: backward() has freed this graph, so its numbers are gone. Call playback before it, "
-            "pass retain_graph=True to it, or pass playback a module and its inputs (or a function that does "
-            "not run backward itself)"
+            "playback: backward() has freed this graph, so its numbers are gone. Call playback before "
+            "backward(), pass retain_graph=True to it, or pass playback a module and its inputs (or a function that "
+            "does not run backward itself)"
         )
     recorder = _Recorder(nodes.tape)
     watch_backward(nodes.root, recorder, free=not isinstance(loss_or_module, Variable))
@@ -144,7 +144,7 @@ class Playback(Picture):
 
 
 class _StepDot(Dot):
-    """Draws the graph after step ``number`` (0: before the first), and opens the groups around that step's node."""
+    """Draws the graph after step ``number`` (0 is before the first), and opens the groups around that step's node."""
 
     def __init__(self, graph: Graph, tree: Tree, steps: Sequence[Step], number: int, dark: bool) -> None:
         self.steps, self.number = steps, number

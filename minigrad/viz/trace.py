@@ -46,9 +46,9 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Run:
         run.edited({"layers.0.mlp": lambda value: value * 0})
         run.patch("layers.0.mlp", other["layers.0.mlp"]).output
 
-    A module's path names its result, "PATH.input" its first input, "PATH.input.NAME" each input, and "PATH.OP" and
-    "PATH.OP 2" the results of its ops. Attention has "PATH.weights", "PATH.scores", "PATH.q", "PATH.k", "PATH.v" and
-    "PATH.heads". The model's result is "output".
+    The path of a module names its result. "PATH.input" is its first input, "PATH.input.NAME" is each input, and
+    "PATH.OP" and "PATH.OP 2" are the results of its ops. For attention, there are also "PATH.weights", "PATH.scores",
+    "PATH.q", "PATH.k", "PATH.v" and "PATH.heads". The model's result is "output".
 
     The model (a module, a module's method, or a function) is called once, and again for each change, in its current
     mode. Its state is restored afterwards. Values stay in the graph, so gradients flow through them.
@@ -60,7 +60,7 @@ def trace(model: Callable[..., Any], /, *inputs: Any, **kwargs: Any) -> Run:
     for value in (*inputs, *kwargs.values()):
         if isinstance(value, Iterator):
             kind = type(value).__name__
-            raise TypeError(f"trace calls the model again for each change, so inputs cannot be a {kind}: pass a list")
+            raise TypeError(f"trace calls the model again for each change, so no input may be a {kind}: pass a list")
     return Run((model, inputs, kwargs, default_generator.get_state()), {})
 
 
@@ -237,17 +237,17 @@ def leaf(value: Tensor) -> Tensor:
 
 
 _IN_PLACE = ("put", "assign_view")  # ops that have already changed memory when they are observed
-_THROUGH = ("dropout", "reshape", "cast", "identity")  # between a softmax and its product with the values
+_THROUGH = ("dropout", "reshape", "cast", "identity")  # may be between a softmax and its product with values
 _PRODUCTS = ("matmul", "einsum_pair")
 
 
 class Recorder(Within):
-    """Records one call. ``changes`` use the names of ops, inputs and results, which are the same in every run."""
+    """Records one call, with ``changes`` by name. The names of ops, inputs and results are the same in every run."""
 
     def __init__(self, owner: Module | None, changes: Mapping[str, list[Change]]) -> None:
         super().__init__(Modules(owner))
         self.values: dict[str, Any] = {}  # by name: Kept, a structure of Kept, or a function that computes the value
-        self.other_names: dict[str, str] = {}  # the names that aliases refer to
+        self.other_names: dict[str, str] = {}  # by alias: the name that it refers to
         self.changed: set[str] = set()
         self.error: BaseException | None = None  # raised by the user's replacement; kept because ops wrap errors
         self.ops = 0
@@ -303,7 +303,7 @@ class Recorder(Within):
         return self._passed(self._scopes[-1][0] or "output", result)
 
     def _inputs(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Record a call's arguments, with changes. The first tensor is "input"; each is also "input.NAME"."""
+        """Record a call's arguments and change them. The first tensor is "input", and each one "input.NAME"."""
         try:
             bound = inspect.signature(function).bind(*args, **kwargs)
         except (TypeError, ValueError):  # the function is built in, or the call itself will fail
@@ -444,7 +444,7 @@ class Recorder(Within):
             self.other_names[self._free(alias)] = name
 
     def _free(self, name: str, op: bool = True) -> str:
-        """The name, numbered if already in use. A module's path is reserved for it, even if it never runs."""
+        """The name, numbered if it is in use. A module's path is reserved for that module, even if it never runs."""
         if op and name in self._paths:
             self._taken[name] = max(self._taken[name], 1)
         while True:

@@ -21,7 +21,7 @@ GAP = 24.0  # CSS pixels between pictures
 _ROOT = re.compile(r"<svg\b[^>]*>")
 _SIDE = re.compile(r'(?<=\s)(width|height)="([\d.eE+]+)(px|pt|)"')
 SMALL = 7.0  # points, for captions
-# Widths of the characters from space to "~" in Helvetica and compatible fonts, in 1/1000 of the size.
+# Widths of the characters from space to "~" in Helvetica and compatible fonts, in 1/1000 of the font size.
 _WIDTHS = (
     "278 278 355 556 556 889 667 191 333 333 389 584 278 333 278 278 556 556 556 556 556 556 556 556 556 "
     "556 278 278 584 584 584 556 1015 667 667 722 722 667 611 778 722 278 500 667 556 833 722 778 667 778 "
@@ -47,7 +47,7 @@ class Drawing:
         self.parts: list[str] = []
 
     def add(self, element: str, content: str = "", **attributes: Any) -> None:
-        """Add an element with text ``content``. ``stroke_width=2`` becomes ``stroke-width="2"``; None is omitted."""
+        """Add an element with text ``content``. ``stroke_width=2`` becomes ``stroke-width="2"``; None is skipped."""
         text = "".join(
             f' {name.rstrip("_").replace("_", "-")}="{escaped(_short(value))}"'
             for name, value in attributes.items()
@@ -83,9 +83,9 @@ def escaped(text: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Make invisible characters visible: leading and trailing spaces become "·", all-space text "␣", line endings "↵"
-    and "␍", tabs "⇥", other invisible characters "�", empty text "∅", and text of only joiners and other spaces its
-    code points. (``viz.visible`` in base.js does the same.)"""
+    """Make invisible characters visible. Leading and trailing spaces become "·", line endings "↵" and "␍", tabs "⇥",
+    and others "�". Empty text becomes "∅", and text of only spaces "␣". Text of only joiners and non-ASCII spaces
+    becomes its code points. (``viz.visible`` in base.js does the same.)"""
     if text.strip(" ") and all(unicodedata.category(c) in ("Cf", "Zs") for c in text):
         return " ".join(f"U+{ord(c):04X}" for c in text)
     text = text.translate(_MARKS)
@@ -97,7 +97,7 @@ def clean(text: str) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Truncate text to at most ``most`` characters, ending in "…" if it was truncated."""
+    """Truncate text to at most ``most`` characters. Truncated text ends in "…"."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -165,7 +165,7 @@ class PointDrawing(Drawing):
         self.add("path", fill=colour, fill_opacity=opacity if opacity < 1 else None, d=path)
 
     def strokes(self, ends: list[Box], colour: str, width: float, opacity: float = 1.0, curved: bool = False) -> None:
-        """Add lines between two points (x, y, x, y). Curved lines start and end horizontally."""
+        """Add lines, each between two points (x, y, x, y). Curved lines start and end horizontally."""
         way = "M{0} {1}C{4} {1} {4} {3} {2} {3}" if curved else "M{} {}L{} {}"
         path = "".join(_path(way, a, b, c, d, (a + c) / 2) for a, b, c, d in ends)
         opaque = opacity if opacity < 1 else None
@@ -173,12 +173,12 @@ class PointDrawing(Drawing):
 
 
 def width(text: str, size: float) -> float:
-    """Estimate the width of text, 10% wider than in Helvetica because other fonts may be wider."""
+    """Estimate the width of text. It is 10% larger than in Helvetica, as other fonts may be wider."""
     return 1.1 * sum(map(_advance, text)) * size / 1000
 
 
 def shortened(text: str, size: float, most: float) -> str:
-    """Truncate text to a width, ending in "…" (as wide as the font size) if it was truncated."""
+    """Truncate text to a width. Truncated text ends in "…", which is as wide as the font size."""
     room, ends = most * 1000 / size / 1.1, list(accumulate(map(_advance, text)))
     return text if not ends or ends[-1] <= room else text[: bisect(ends, room - 1000)] + "…"
 

@@ -26,7 +26,7 @@ MOST_DRAWN = 1_000_000  # characters of an SVG that a notebook stores in additio
 class View(ABC):
     """An interactive page, which displays itself in a notebook."""
 
-    endings: ClassVar[tuple[str, ...]] = (".html",)  # file extensions that ``save`` supports, each with a method
+    endings: ClassVar[tuple[str, ...]] = (".html",)  # extensions that ``save`` supports; each is a method's name
 
     @abstractmethod
     def page(self) -> Page:
@@ -37,8 +37,8 @@ class View(ABC):
         return self.page().html()
 
     def show(self) -> None:
-        """Show the page below the cell in a notebook, or otherwise in the browser. Without a browser, print the path of
-        the page. The file stays in the temporary folder, as there is no way to know when the browser has read it."""
+        """Show the page in the browser or, in a notebook, below the cell. If there is no browser, print the path of the
+        page. The file stays in the temporary folder, as there is no way to know when the browser has read it."""
         if show_view := shower():
             show_view(self)
             return
@@ -54,10 +54,10 @@ class View(ABC):
             print(f"No browser is available. The page is in {file}; {instead}", flush=True)
 
     def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
-        """Write a file atomically, in the format given by its extension: .html for the page, or .svg, .png or .pdf for
-        an image, with ``scale`` and the arguments of ``svg``. For PNG, ``scale`` is the pixels per CSS pixel, 2 by
-        default; for SVG and PDF, a factor, 1 by default. Raises ValueError for any other extension, OSError if writing
-        fails (an existing file is kept), ImportError if PNG or PDF needs ``viz``, and the errors of ``svg``."""
+        """Write the page (.html) or an image (.svg, .png or .pdf) to a file, which is replaced atomically. Images take
+        the arguments of ``svg`` and a ``scale``: the pixels per CSS pixel in a PNG (2 by default), or a factor in an
+        SVG or PDF (1 by default). Raises ValueError for any other extension, OSError if writing fails (an existing file
+        is kept), ImportError if PNG or PDF requires ``viz``, and the errors of ``svg``."""
         file, ending = Path(path), self.checked_ending(path)
         if ending == ".html" and (args or look):
             raise ValueError(f"cannot save {file.name}: pages take no arguments")
@@ -96,12 +96,12 @@ class Picture(View):
         """The image as the text of an SVG file."""
 
     def png(self, *args: Any, scale: float = 2.0, **look: Any) -> bytes:
-        """The image as PNG, with the arguments of ``svg`` and ``scale`` pixels per CSS pixel. Raises ImportError if the
-        ``viz`` extra is missing, ValueError if there are too many pixels, and the errors of ``svg``."""
+        """The image as a PNG with ``scale`` pixels per CSS pixel. Also takes the arguments of ``svg``. Raises
+        ImportError without the ``viz`` extra, ValueError if there are too many pixels, and the errors of ``svg``."""
         return png(self.svg(*args, **look), scale)
 
     def pdf(self, *args: Any, scale: float = 1.0, **look: Any) -> bytes:
-        """The image as a vector PDF with selectable text. Arguments are as in ``svg``, and errors as in ``png``."""
+        """The image as a vector PDF with selectable text. Takes the arguments of ``svg`` (see ``png`` for errors)."""
         return pdf(self.svg(*args, **look), scale)
 
     def _drawn(self) -> str:
@@ -130,7 +130,7 @@ def png(svg: str, scale: float = 2.0) -> bytes:
 
 def pdf(svg: str, scale: float = 1.0) -> bytes:
     """Convert SVG to a PDF page with selectable text. At scale 1, the size stays the same, and a CSS pixel is 3/4 of a
-    point. Raises the errors of ``png``, except for too many pixels."""
+    point. Raises the errors of ``png``, except the one for too many pixels."""
     return bytes(converter().svg_to_pdf(scaled(svg, scale / POINT)))  # svg_to_pdf treats pixels as points
 
 

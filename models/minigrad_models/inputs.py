@@ -1,4 +1,4 @@
-"""The input names of models, which are the same as in transformers, and old names that work for one more release."""
+"""The names of models' inputs, which are those of transformers, and old names, which work for one more release."""
 
 from __future__ import annotations
 

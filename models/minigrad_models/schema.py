@@ -39,8 +39,8 @@ def content(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def check_size(value: Any) -> None:
-    """Raise ValueError for data that is too deeply nested or too large. Shared parts count each time they occur, as a
-    few kilobytes can describe a tree of 2¹⁰⁰ leaves."""
+    """Raise ValueError for data that is too deeply nested or too large. A shared part counts each time it occurs,
+    because a few kilobytes can describe a tree of 2¹⁰⁰ leaves."""
     stack, containers, entries = [(value, 1)], 0, 0
     while stack:
         node, depth = stack.pop()

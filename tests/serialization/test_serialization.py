@@ -310,7 +310,7 @@ def test_paths_that_are_no_files(tmp_path: Path) -> None:
     file = io.BytesIO()
     save(1, file)
     raises(EOFError, r"the BytesIO: it is empty.*seek\(0\)", lambda: load(file))
-    raises(AttributeError, "save takes a path or a binary file object", lambda: save(1, []))
+    raises(AttributeError, "save takes a path or a binary file", lambda: save(1, []))
     raises(AttributeError, "load takes a path or a binary file object", lambda: load([]))
     raises(TypeError, "binary mode", lambda: load(io.StringIO("text")))
     mapped = lambda: load(io.BytesIO(b"x"), mmap=True)

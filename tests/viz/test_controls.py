@@ -47,7 +47,7 @@ def test_the_wheel_over_a_graph_scrolls_the_notebook_and_with_control_it_zooms(n
     wait_for(page, "scrollY > 2000")
     assert scale(inner) == before
     assert inner.inner_text("#hint") == "Ctrl + wheel zooms"
-    wait_for(inner, "!document.getElementById('hint').classList.contains('shown')")
+    wait_for(inner, "!document.getElementById('hint').classList.contains('visible')")
 
 
 def test_after_a_click_into_the_picture_it_zooms_until_a_click_outside(notebook: Any) -> None:

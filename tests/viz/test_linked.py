@@ -101,7 +101,7 @@ def test_another_text_has_another_graph(opened: Callable[..., Any]) -> None:
     wait_for(second, TOLD.format("decoder.0.cross_attention"))
     assert first.is_hidden("#panel")
     attention.click("#text-0")
-    wait_for(page, "document.querySelectorAll('iframe.away').length === 1")
+    wait_for(page, "document.querySelectorAll('iframe.inactive').length === 1")
     assert len(frames(page)) == 3 and page.title() == EVIL
 
 

@@ -228,10 +228,10 @@ def test_a_damaged_page_says_so(open_file: Callable[..., Any], tmp_path: Path) -
 
 
 HEAT = """([values, most, side]) => {
-    window.told = [];
+    window.hovers = [];
     const canvas = viz.heat({
         rows: values.length, columns: values[0].length, value: (i) => values.flat()[i] ?? NaN, most, side,
-        label: "a & b", tell: (...cell) => window.told.push(cell),
+        label: "a & b", onHover: (...cell) => window.hovers.push(cell),
     });
     document.body.replaceChildren(canvas);
 }"""
@@ -253,9 +253,9 @@ def test_heat_maps(open_file: Callable[..., Any], tmp_path: Path) -> None:
     box = page.locator("canvas.heat").bounding_box()
     assert round(box["width"]) in (30, 32) and page.get_attribute("canvas.heat", "aria-label") == "a & b"
     page.hover("canvas.heat", position={"x": 15, "y": 15})
-    assert page.evaluate("told.at(-1)") == [1, 1, -8.0]
+    assert page.evaluate("hovers.at(-1)") == [1, 1, -8.0]
     page.mouse.move(300, 300)
-    assert page.evaluate("told.at(-1)") == [None]
+    assert page.evaluate("hovers.at(-1)") == [None]
     page.evaluate("viz.theme.set('dark')")
     assert seen()[0] == [*channels(DARK.plus), 255]
     page.evaluate(HEAT, [[[0.0, 0.0]], 0.0, None])  # only zeros

@@ -105,7 +105,7 @@ def opened(visit: Visit) -> Any:
 def run(page: Any, tab: str | None = None) -> None:
     """Run the playground's program, and then draw the content of a tab."""
     page.locator(".play button.main").click()
-    until(page, "!window.playground.runner.busy && window.playground.ran > 0")
+    until(page, "!window.playground.runner.busy && window.playground.runs > 0")
     if tab:
         page.click(f"#tab-{tab}")
         page.locator(f"#panel-{tab} iframe").wait_for()

@@ -27,9 +27,9 @@ def opened(visit: Visit, hash: str = "", **options: Any) -> Any:
 
 def run(page: Any) -> str:
     """Run the program, and return its output."""
-    before = page.evaluate("window.playground.ran || 0")
+    before = page.evaluate("window.playground.runs || 0")
     page.locator(".play button.main").click()
-    until(page, f"{IDLE} && window.playground.ran > {before}")
+    until(page, f"{IDLE} && window.playground.runs > {before}")
     return str(page.locator("#panel-output .run-output").inner_text())
 
 
@@ -55,7 +55,7 @@ def test_the_boundary_moves_and_the_curve_is_drawn(visit: Visit) -> None:
     page.select_option("#example", "2")
     pictures = set()
     page.locator(".play button.main").click()
-    while page.evaluate("!(window.playground.ran >= 1)"):
+    while page.evaluate("!(window.playground.runs >= 1)"):
         pictures.add(page.evaluate("document.querySelector('#panel-output img')?.src.slice(200, 60000)"))
         page.wait_for_timeout(50)
     assert len(pictures) > 3
@@ -131,7 +131,7 @@ def test_programs_can_be_downloaded(visit: Visit, tmp_path: Path) -> None:
     exec(compile(shorter, "program.py", "exec"), {"__name__": "__main__"})
 
 
-STATE = "graphView.change.told.textContent"
+STATE = "graphView.change.status.textContent"
 
 
 def drawn(page: Any) -> Any:
@@ -174,14 +174,14 @@ def test_changes_update_the_graph_and_can_be_undone(visit: Visit) -> None:
     assert number(frame, "b", "gradient") == pytest.approx(2 * inner * 0.5, rel=1e-5)
     assert number(frame, "a", "gradient") == pytest.approx(2 * inner * (-3 + math.cos(0.5)), rel=1e-5)
     assert frame.evaluate(STATE) == "computed again with your numbers"
-    assert frame.locator(".box.moved").count() >= 3
+    assert frame.locator(".box.changed").count() >= 3
     assert frame.evaluate("document.activeElement.dataset.at") == "0"  # typing continues here
     type_in(frame, "b", "−2")  # a minus as the page prints it; the other change is kept
     assert number(frame, "f") == pytest.approx((-1 + math.sin(0.5)) ** 2, rel=1e-5)
     frame.click("#undo")
     until(frame, f"{STATE} === ''")
     assert number(frame, "f") == first
-    assert not frame.locator(".box.moved").count()
+    assert not frame.locator(".box.changed").count()
     assert frame.locator("#undo").is_hidden()
 
 

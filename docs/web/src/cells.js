@@ -1,23 +1,23 @@
-// Makes the Python blocks of a document runnable: a button, then an editor with output below it. Blocks of a page share one
+// Makes the Python blocks of a document runnable, with buttons, an editor and output. The blocks of a page share one
 // interpreter, which starts at the first run.
 
-import { needed } from "./elsewhere.js";
+import { requirement } from "./elsewhere.js";
 import { createOutput } from "./output.js";
 import { progressText, Runner } from "./runner.js";
 
 let current = null; // the running cell
 const cells = [];
-const runner = new Runner((message) => current?.hear(message));
+const runner = new Runner((message) => current?.onMessage(message));
 window.minigradCells = { cells, runner }; // for tests and debugging
 
 /** A button with text. */
 function button(text, title, action) {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.textContent = text;
-  made.title = title;
-  made.addEventListener("click", action);
-  return made;
+  const element = document.createElement("button");
+  element.type = "button";
+  element.textContent = text;
+  element.title = title;
+  element.addEventListener("click", action);
+  return element;
 }
 
 class Cell {
@@ -40,7 +40,7 @@ class Cell {
     block.after(this.bar);
     const below = document.createElement("div");
     this.bar.after(below);
-    this.output = createOutput(below, (asked) => runner.change(asked));
+    this.output = createOutput(below, (request) => runner.change(request));
   }
 
   get text() {
@@ -65,7 +65,7 @@ class Cell {
     return this.editor;
   }
 
-  hear(message) {
+  onMessage(message) {
     if (message.type === "out") {
       this.state.textContent = "running";
       this.output.add(message);
@@ -77,26 +77,26 @@ class Cell {
   /** Run the cell after all earlier blocks that have not run: a page's programs depend on each other. */
   async run() {
     if (current) return null;
-    for (const before of cells.slice(0, cells.indexOf(this))) {
-      if (!before.done && !(await before.runAlone())) return null;
+    for (const earlier of cells.slice(0, cells.indexOf(this))) {
+      if (!earlier.done && !(await earlier.runSelf())) return null;
     }
-    return this.runAlone();
+    return this.runSelf();
   }
 
-  async runAlone() {
+  async runSelf() {
     current = this;
     this.output.clear();
     this.editor?.mark(null);
     this.state.textContent = "running";
     this.runButton.disabled = true;
     this.stopButton.disabled = false;
-    const begun = performance.now();
+    const start = performance.now();
     try {
       const { error } = await runner.run(this.text, this.name);
       if (error) this.output.error(error);
       if (error) this.editor?.mark(error.line);
       this.done = !error;
-      const seconds = (performance.now() - begun) / 1000;
+      const seconds = (performance.now() - start) / 1000;
       this.state.textContent = error ? "" : `done in ${seconds.toFixed(seconds < 10 ? 2 : 0)} s`;
     } catch (error) {
       for (const cell of cells) cell.done = false; // the names are lost with the interpreter
@@ -125,23 +125,23 @@ for (const code of document.querySelectorAll(".md-content .language-python code,
   const block = code.closest(".highlight") ?? code.closest("pre");
   if (block.dataset.block) continue;
   block.dataset.block = ++number;
-  const lacking = needed(code.textContent);
-  if (!lacking) {
+  const missing = requirement(code.textContent);
+  if (!missing) {
     cells.push(new Cell(block, code, number));
     continue;
   }
   const why = document.createElement("p");
   why.className = "run-state";
-  why.textContent = `Not in a browser: this needs ${lacking}.`;
+  why.textContent = `Not in a browser: this needs ${missing}.`;
   block.after(why);
 }
 
 /** Make wide tables scrollable by keyboard, also in browsers that do not focus them. */
-const reach = new ResizeObserver((entries) => {
+const observer = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
     else target.removeAttribute("tabindex");
   }
 });
-// The theme wraps tables only after the document is complete, which is later than this.
-addEventListener("load", () => document.querySelectorAll(".md-typeset__scrollwrap").forEach((box) => reach.observe(box)));
+// The theme wraps tables after the document has loaded, so later than this script.
+addEventListener("load", () => document.querySelectorAll(".md-typeset__scrollwrap").forEach((box) => observer.observe(box)));

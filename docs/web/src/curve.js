@@ -1,19 +1,19 @@
-// The curve of the losses, updated while a program trains.
+// The loss curve, updated while a program trains.
 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [480, 160, 76, 18];
 const MOST = 600; // points; beyond that, every second point is dropped
 
-const made = (tag, attributes, text = "") => {
+const svgElement = (tag, attributes, text = "") => {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   element.textContent = text;
   return element;
 };
 
-/** A curve in an element: `add(step, loss)`, `clear()`. It is hidden until it has two points. */
+/** Create a curve in an element: `add(step, loss)`, `clear()`. It is hidden until it has two points. */
 export function createCurve(parent) {
-  const svg = made("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "play-curve", role: "img" });
+  const svg = svgElement("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "play-curve", role: "img" });
   svg.hidden = true;
   svg.style.display = "none";
   parent.append(svg);
@@ -26,22 +26,22 @@ export function createCurve(parent) {
     if (points.length < 2) return;
     const losses = points.map(([, loss]) => loss).filter(Number.isFinite);
     const log = Math.min(...losses) > 0;
-    const scaled = (loss) => (log ? Math.log10(loss) : loss);
-    const [low, high] = [scaled(Math.min(...losses)), scaled(Math.max(...losses))];
+    const scale = (loss) => (log ? Math.log10(loss) : loss);
+    const [low, high] = [scale(Math.min(...losses)), scale(Math.max(...losses))];
     const last = points.at(-1)[0] || 1;
     const x = (step) => LEFT + (step / last) * (WIDTH - LEFT - 8);
-    const y = (loss) => 8 + ((high - scaled(loss)) / (high - low || 1)) * (HEIGHT - BOTTOM - 14);
+    const y = (loss) => 8 + ((high - scale(loss)) / (high - low || 1)) * (HEIGHT - BOTTOM - 14);
     const path = points.filter(([, loss]) => Number.isFinite(loss)).map(([s, loss]) => `${x(s).toFixed(1)},${y(loss).toFixed(1)}`);
-    const shown = (value) => String(Number((log ? 10 ** value : value).toPrecision(3)));
+    const format = (value) => String(Number((log ? 10 ** value : value).toPrecision(3)));
     const final = points.at(-1)[1];
-    svg.setAttribute("aria-label", `loss over ${last + 1} steps: now ${shown(scaled(final))}`);
+    svg.setAttribute("aria-label", `loss over ${last + 1} steps: now ${format(scale(final))}`);
     svg.replaceChildren(
-      made("line", { x1: LEFT, y1: HEIGHT - BOTTOM, x2: WIDTH - 8, y2: HEIGHT - BOTTOM, class: "axis" }),
-      made("text", { x: LEFT - 6, y: 14, class: "end" }, shown(high)),
-      made("text", { x: LEFT - 6, y: HEIGHT - BOTTOM, class: "end" }, shown(low)),
-      made("text", { x: LEFT, y: HEIGHT - 4 }, "0"),
-      made("text", { x: WIDTH - 8, y: HEIGHT - 4, class: "end" }, `step ${last}, loss ${shown(scaled(final))}`),
-      made("polyline", { points: path.join(" "), class: "line" }),
+      svgElement("line", { x1: LEFT, y1: HEIGHT - BOTTOM, x2: WIDTH - 8, y2: HEIGHT - BOTTOM, class: "axis" }),
+      svgElement("text", { x: LEFT - 6, y: 14, class: "end" }, format(high)),
+      svgElement("text", { x: LEFT - 6, y: HEIGHT - BOTTOM, class: "end" }, format(low)),
+      svgElement("text", { x: LEFT, y: HEIGHT - 4 }, "0"),
+      svgElement("text", { x: WIDTH - 8, y: HEIGHT - 4, class: "end" }, `step ${last}, loss ${format(scale(final))}`),
+      svgElement("polyline", { points: path.join(" "), class: "line" }),
     );
   }
 

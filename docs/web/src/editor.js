@@ -1,4 +1,4 @@
-// The editor: CodeMirror with Python, completion from the running interpreter, and the keys of a notebook.
+// The editor: CodeMirror with Python, completion from the running interpreter, and notebook key bindings.
 
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
@@ -86,8 +86,8 @@ export function createEditor({ parent, text, label, run, complete, change = () =
     },
     /** Mark the line of an error; null removes the mark. */
     mark(line) {
-      const known = line && line <= view.state.doc.lines;
-      const marks = known
+      const exists = line && line <= view.state.doc.lines;
+      const marks = exists
         ? Decoration.set([Decoration.line({ class: "wrong-line" }).range(view.state.doc.line(line).from)])
         : Decoration.none;
       view.dispatch({ effects: markLine.of(marks) });

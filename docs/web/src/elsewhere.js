@@ -1,4 +1,4 @@
-// Blocks that need something that a browser lacks: they explain what, and have no buttons.
+// Blocks that cannot run in a browser: they state the missing requirement, and have no buttons.
 
 const PAGES = [
   ["docs/huggingface.html", "the package transformers"],
@@ -12,7 +12,7 @@ const PROGRAMS = [
 ];
 
 /** The requirement of a program on this page that browsers lack, or null. */
-export function needed(program) {
+export function requirement(program) {
   const page = PAGES.find(([page]) => location.pathname.endsWith(page));
   const part = page ?? PROGRAMS.find(([pattern]) => pattern.test(program));
   return part ? part[1] : null;

@@ -1,5 +1,5 @@
-// Between the page and Python's worker: a document with a separate origin, without network or storage, which contains
-// the worker. Python programs ("import js") can reach only this origin, never the page's.
+// Between the page and Python's worker: a document with a separate origin, without network or storage, that hosts
+// the worker. Python programs ("import js") can access only this origin, never the page's.
 
 "use strict";
 
@@ -22,9 +22,9 @@ function begin(script, port) {
   };
 }
 
-let begun = false;
+let started = false;
 addEventListener("message", ({ data, source, ports }) => {
-  if (source !== parent || !ports.length || begun) return; // only from the page, and only once
-  begun = true;
+  if (source !== parent || !ports.length || started) return; // only from the page, and only once
+  started = true;
   begin(data, ports[0]);
 });

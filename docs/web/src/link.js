@@ -13,9 +13,9 @@ export async function hashOf(program) {
 
 /** The program in a hash, or null. Throws if it is damaged or too long. */
 export async function programOf(hash) {
-  const found = /^#program=([\w-]+)$/.exec(hash);
-  if (!found) return null;
-  const bytes = Uint8Array.from(atob(found[1].replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+  const match = /^#program=([\w-]+)$/.exec(hash);
+  if (!match) return null;
+  const bytes = Uint8Array.from(atob(match[1].replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
   const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let text = "";

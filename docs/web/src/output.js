@@ -1,16 +1,16 @@
-// A program's output, below it. Text stays text; pages are in frames without this page's rights.
+// The output of a program. Text is inserted as text; pages are in sandboxed frames.
 
 const FRAME = "allow-scripts allow-downloads";
 // The policy for a program's own HTML, which may not make requests; the pages of viz have a stricter one.
 const POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:";
 const HERE = ["minigrad", "minigrad_models", "numpy"];
 const PACKAGES = "a page has Python's standard library, NumPy and minigrad, which “import torch” gives as well. To use other packages, install minigrad on your computer.";
-const ADVICE = /The module '([^']+)' is included in the Pyodide distribution[^]*/; // the message continues with advice on fetching it, which no page may do
+const ADVICE = /The module '([^']+)' is included in the Pyodide distribution[^]*/; // drops Pyodide's advice to fetch it, which the policy forbids
 const MOST = 400; // parts of an output to keep
 
 /**
- * An element that shows a runner's messages: `add(message)`, `error(error)`, `clear()`. `change(change)` requests from
- * Python a graph with other numbers.
+ * An element that shows a runner's messages: `add(message)`, `error(error)`, `clear()`. `change(request)` asks
+ * Python to recompute a graph with other numbers.
  */
 export function createOutput(parent, change) {
   const element = document.createElement("div");
@@ -25,10 +25,10 @@ export function createOutput(parent, change) {
   const part = (tag, kind) => {
     element.hidden = false;
     while (element.childElementCount >= MOST) element.firstElementChild.remove();
-    const made = document.createElement(tag);
-    made.className = `run-${kind}`;
-    element.append(made);
-    return made;
+    const node = document.createElement(tag);
+    node.className = `run-${kind}`;
+    element.append(node);
+    return node;
   };
 
   return {
@@ -40,12 +40,12 @@ export function createOutput(parent, change) {
     },
     add({ stream, text: content, height, title, id, graph }) {
       if (stream === "html" || stream === "svg") {
-        const made = stream === "svg" ? picture(content, title) : frame(content, height, title);
-        if (graph !== undefined) answered(made, (asked) => change({ ...asked, graph }));
+        const view = stream === "svg" ? picture(content, title) : frame(content, height, title);
+        if (graph !== undefined) handleChanges(view, (request) => change({ ...request, graph }));
         const before = id && element.querySelector(`[data-id="${CSS.escape(id)}"]`);
         const place = before || part("div", "frame");
         if (id) place.dataset.id = id;
-        place.replaceChildren(made);
+        place.replaceChildren(view);
         if (!before) text = null;
         return;
       }
@@ -54,14 +54,14 @@ export function createOutput(parent, change) {
         text.dataset.stream = stream;
         text.tabIndex = 0;
       }
-      text.textContent = written(text.textContent, content);
+      text.textContent = appendText(text.textContent, content);
     },
     error({ kind, text: content }) {
       text = null;
-      const shown = part("pre", kind === "KeyboardInterrupt" ? "note" : "error");
-      shown.tabIndex = 0;
-      shown.textContent = content.replace(ADVICE, "No module named '$1'\n");
-      const [, missing] = kind === "ModuleNotFoundError" ? /No module named '([^'.]+)/.exec(shown.textContent) ?? [] : [];
+      const node = part("pre", kind === "KeyboardInterrupt" ? "note" : "error");
+      node.tabIndex = 0;
+      node.textContent = content.replace(ADVICE, "No module named '$1'\n");
+      const [, missing] = kind === "ModuleNotFoundError" ? /No module named '([^'.]+)/.exec(node.textContent) ?? [] : [];
       if (missing && !HERE.includes(missing)) part("p", "note").textContent = `There is no ${missing} here: ${PACKAGES}`;
     },
     note(content) {
@@ -71,59 +71,59 @@ export function createOutput(parent, change) {
   };
 }
 
-/** A text after more has been written: "\r" returns to the start of the line, as in a terminal, for progress bars. */
-function written(before, more) {
+/** Append text; "\r" returns to the start of the line, as in a terminal, for progress bars. */
+function appendText(before, more) {
   if (!more.includes("\r")) return before + more;
   const lines = (before + more).split("\n");
   return lines.map((line) => line.replace(/\r+$/, "").split("\r").pop()).join("\n");
 }
 
-/** A vector picture as an image, in which nothing can run. */
+/** An SVG picture as an image, so that its scripts cannot run. */
 function picture(svg, title) {
-  const made = document.createElement("img");
-  made.alt = title || "picture";
-  made.src = `data:image/svg+xml,${encodeURIComponent(svg.toWellFormed?.() ?? svg)}`;
-  return made;
+  const image = document.createElement("img");
+  image.alt = title || "picture";
+  image.src = `data:image/svg+xml,${encodeURIComponent(svg.toWellFormed?.() ?? svg)}`;
+  return image;
 }
 
-/** A page of viz, or other HTML, in a frame with a separate origin, light or dark like the site. */
+/** A page of viz, or other HTML, in a sandboxed frame with the site's colour scheme. */
 export function frame(html, height, title) {
-  const made = document.createElement("iframe");
-  made.sandbox = FRAME;
-  made.title = title || "picture";
-  made.style.height = `${Math.min(Math.max(height ?? 320, 80), 1200)}px`;
-  made.srcdoc = html.replace(/^\s*(<!doctype[^>]*>)?/i, `$1<meta http-equiv="Content-Security-Policy" content="${POLICY}">`);
+  const iframe = document.createElement("iframe");
+  iframe.sandbox = FRAME;
+  iframe.title = title || "picture";
+  iframe.style.height = `${Math.min(Math.max(height ?? 320, 80), 1200)}px`;
+  iframe.srcdoc = html.replace(/^\s*(<!doctype[^>]*>)?/i, `$1<meta http-equiv="Content-Security-Policy" content="${POLICY}">`);
   const attribute = "data-md-color-scheme"; // set by the site; other pages follow the system
-  const follow = (tell) => {
+  const follow = (send) => {
     const scheme = document.body.getAttribute(attribute);
-    if (scheme) tell({ scheme: scheme === "slate" ? "dark" : "light" });
+    if (scheme) send({ scheme: scheme === "slate" ? "dark" : "light" });
   };
-  const tell = converse(made, ({ framed }) => framed === "new" && follow(tell));
-  const observer = new MutationObserver(() => (made.isConnected ? follow(tell) : observer.disconnect()));
+  const send = connect(iframe, ({ framed }) => framed === "new" && follow(send));
+  const observer = new MutationObserver(() => (iframe.isConnected ? follow(send) : observer.disconnect()));
   observer.observe(document.body, { attributeFilter: [attribute] });
-  return made;
+  return iframe;
 }
 
 /** Listen to messages from a page of viz in a frame; returns a function that sends messages to the page. */
-function converse(made, hear) {
+function connect(iframe, onMessage) {
   const listen = ({ source, data }) => {
-    if (!made.isConnected) removeEventListener("message", listen); // the output was cleared
-    else if (source === made.contentWindow && data?.viz) hear(data.viz);
+    if (!iframe.isConnected) removeEventListener("message", listen); // the output was cleared
+    else if (source === iframe.contentWindow && data?.viz) onMessage(data.viz);
   };
   addEventListener("message", listen);
-  return (message) => made.contentWindow?.postMessage({ viz: message }, "*");
+  return (message) => iframe.contentWindow?.postMessage({ viz: message }, "*");
 }
 
 /** Answer a graph page's requests to change its numbers. */
-function answered(made, change) {
-  const tell = converse(made, async ({ ready, change: wanted }) => {
-    if (ready) tell({ changeable: true });
-    if (!wanted) return;
-    const { node, at, text, undo } = wanted;
+function handleChanges(iframe, change) {
+  const send = connect(iframe, async ({ ready, change: request }) => {
+    if (ready) send({ changeable: true });
+    if (!request) return;
+    const { node, at, text, undo } = request;
     try {
-      tell(await change({ node: Number(node), at: Number(at), text: String(text), undo: Boolean(undo) }));
+      send(await change({ node: Number(node), at: Number(at), text: String(text), undo: Boolean(undo) }));
     } catch (error) {
-      tell({ failed: error.message });
+      send({ failed: error.message });
     }
   });
 }

@@ -12,21 +12,21 @@ const PANELS = { output: "Output", graph: "Graph", playback: "Playback", explain
 const USUAL = { graph: "viz.graph(loss)", playback: "viz.playback(loss)", explain: "print(viz.explain(x))", attention: "viz.attention(model, x)" };
 const EXPORTED = "try:\n    display\nexcept NameError:  # outside of notebooks\n\n    def display(value, **_):\n        return type(\"Shown\", (), {\"update\": lambda self, value: None})()\n\n";
 
-const KEPT = "minigrad.playground"; // the browser's key for the last edited program
+const STORAGE_KEY = "minigrad.playground"; // the browser's key for the last edited program
 const OWN = "own"; // its value in the menu
 
 /** The last edited program, even from an earlier visit; null if there is none, or the browser stores nothing. */
-function keptProgram() {
+function storedProgram() {
   try {
-    return localStorage.getItem(KEPT);
+    return localStorage.getItem(STORAGE_KEY);
   } catch {
     return null;
   }
 }
 
-function keepProgram(program) {
+function storeProgram(program) {
   try {
-    localStorage.setItem(KEPT, program);
+    localStorage.setItem(STORAGE_KEY, program);
   } catch {
     // the browser does not store anything for this site, or is out of space
   }
@@ -40,8 +40,8 @@ const make = (tag, properties = {}, ...children) => {
 
 /** The panels' expressions from the head of a program: lines "#| graph: viz.graph(loss)". */
 function panelsOf(program) {
-  const found = [...program.matchAll(/^#\| (\w+): (.+)$/gm)].map(([, name, code]) => [name, code]);
-  return { ...USUAL, ...Object.fromEntries(found) };
+  const expressions = [...program.matchAll(/^#\| (\w+): (.+)$/gm)].map(([, name, code]) => [name, code]);
+  return { ...USUAL, ...Object.fromEntries(expressions) };
 }
 
 class Playground {
@@ -49,7 +49,7 @@ class Playground {
     this.root = root;
     root.className = "play";
     this.runner = runner;
-    runner.listen = (message) => this.hear(message);
+    runner.listen = (message) => this.onMessage(message);
     this.build();
     this.sink = this.outputs.output;
     this.busy = false;
@@ -65,7 +65,7 @@ class Playground {
 
   build() {
     const menu = make("select", { id: "example", ariaLabel: "Example", onchange: () => this.choose() });
-    const own = make("option", { value: OWN, textContent: "Your program", hidden: keptProgram() === null });
+    const own = make("option", { value: OWN, textContent: "Your program", hidden: storedProgram() === null });
     menu.append(own, ...examples.map(({ title }, i) => make("option", { value: i, textContent: title })));
     menu.value = 0;
     this.menu = menu;
@@ -80,7 +80,7 @@ class Playground {
     this.root.append(bar, make("div", { className: "play-sides" }, place, right), note);
     downloadText().then((text) => (note.textContent = `${text} Programs run in this page, and reach nothing else.`), () => {});
     const complete = async (text) => (this.runner.busy ? [] : (await this.runner.ask("complete", { text })).names);
-    this.editor = createEditor({ parent: place, text: "", label: "Python program", run: () => this.run(), complete, change: (program) => this.edited(program) });
+    this.editor = createEditor({ parent: place, text: "", label: "Python program", run: () => this.run(), complete, change: (program) => this.onEdit(program) });
     window.playground = this; // for tests and debugging
   }
 
@@ -88,7 +88,7 @@ class Playground {
     const button = (textContent, title, onclick) => make("button", { type: "button", textContent, title, onclick });
     return [
       button("Link", "Copy a link that carries this program", () => this.link()),
-      button(".py", "Save as a Python file", () => this.save("program.py", this.exported())),
+      button(".py", "Save as a Python file", () => this.save("program.py", this.exportText())),
       button(".ipynb", "Save as a notebook", () => this.save("program.ipynb", this.notebook())),
     ];
   }
@@ -125,15 +125,15 @@ class Playground {
       panel.setAttribute("role", "tabpanel");
       panel.setAttribute("aria-labelledby", `tab-${name}`);
       if (name === "output") this.curve = createCurve(panel);
-      else panel.append(this.asking(name));
-      this.outputs[name] = createOutput(panel, (asked) => this.runner.change(asked));
+      else panel.append(this.expressionInput(name));
+      this.outputs[name] = createOutput(panel, (request) => this.runner.change(request));
       this.panel[name] = panel;
       return panel;
     });
   }
 
   /** An input for the expression that a panel shows. */
-  asking(name) {
+  expressionInput(name) {
     const input = make("input", { type: "text", spellcheck: false, ariaLabel: `What ${PANELS[name]} shows` });
     input.addEventListener("keydown", (event) => event.key === "Enter" && this.draw(name));
     this.expression[name] = input;
@@ -153,7 +153,7 @@ class Playground {
   /** Select a panel, and draw it if the program has run since it was drawn. */
   open(name) {
     this.select(name);
-    if (name !== "output" && this.ran && this.drawn[name] !== this.ran) this.draw(name);
+    if (name !== "output" && this.runs && this.drawnRuns[name] !== this.runs) this.draw(name);
   }
 
   // Messages ------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ class Playground {
     this.state.textContent = text;
   }
 
-  hear(message) {
+  onMessage(message) {
     if (message.type === "out") this.sink.add(message);
     else if (message.type === "loss") this.curve.add(message.step, message.loss);
     else this.say(progressText(message));
@@ -170,13 +170,13 @@ class Playground {
 
   /** Show the program selected in the menu: an example, or the last edited program. */
   choose() {
-    this.show(this.menu.value === OWN ? { program: keptProgram() ?? "" } : examples[this.menu.value]);
+    this.show(this.menu.value === OWN ? { program: storedProgram() ?? "" } : examples[this.menu.value]);
   }
 
   /** Store a program that the user has changed. */
-  edited(program) {
+  onEdit(program) {
     if (this.showing) return;
-    keepProgram(program);
+    storeProgram(program);
     this.menu.options[0].hidden = false;
     this.menu.value = OWN;
   }
@@ -185,8 +185,8 @@ class Playground {
     this.showing = true;
     this.editor.text = program;
     this.showing = false;
-    this.ran = 0;
-    this.drawn = {};
+    this.runs = 0;
+    this.drawnRuns = {};
     for (const output of Object.values(this.outputs)) output.clear();
     this.curve.clear();
     this.select("output");
@@ -196,7 +196,7 @@ class Playground {
   /** Load the link's program, without running it; or the last edited program; or the first example. */
   async load() {
     try {
-      const linked = await programOf(location.hash), program = linked ?? keptProgram();
+      const linked = await programOf(location.hash), program = linked ?? storedProgram();
       this.show(program === null ? examples[0] : { program });
       if (program !== null) this.menu.value = OWN;
       if (linked !== null) this.outputs.output.note("This program came with the link. It has not run yet: read it, then press Run.");
@@ -207,7 +207,7 @@ class Playground {
   }
 
   /** Run a program or an expression, whose output goes to one panel; `fresh` forgets earlier names. */
-  async asked(name, code, what, fresh = false) {
+  async execute(name, code, what, fresh = false) {
     if (this.busy) return null;
     this.busy = true; // starting with the click: Python may still be starting
     this.sink = this.outputs[name];
@@ -239,10 +239,10 @@ class Playground {
     this.curve.clear();
     this.editor.mark(null);
     this.reveal();
-    const error = await this.asked("output", this.editor.text, "program", true);
+    const error = await this.execute("output", this.editor.text, "program", true);
     if (error) this.editor.mark(error.line);
     this.reveal(); // now it has its full height
-    this.ran = (this.ran || 0) + 1;
+    this.runs = (this.runs || 0) + 1;
   }
 
   /** If the output is below the editor, as on a phone, scroll it into view. */
@@ -253,8 +253,8 @@ class Playground {
 
   async draw(name) {
     if (this.busy) return;
-    this.drawn[name] = this.ran;
-    await this.asked(name, `from minigrad import viz\n${this.expression[name].value}`, PANELS[name].toLowerCase());
+    this.drawnRuns[name] = this.runs;
+    await this.execute(name, `from minigrad import viz\n${this.expression[name].value}`, PANELS[name].toLowerCase());
   }
 
   // Exports ----------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ class Playground {
     }
   }
 
-  exported() {
+  exportText() {
     const program = this.editor.text;
     if (!/\bdisplay\(/.test(program)) return program;
     const head = /^(?:"""[^]*?"""\n)?(?:#\|.*\n)*/.exec(program)[0];

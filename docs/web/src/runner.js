@@ -1,5 +1,5 @@
 // Runs Python for a page. The files are loaded from this site once, and stay unpacked in the browser's cache. The program runs
-// in a frame with a separate origin (frame.js), so that it can never reach this page.
+// in a frame with a separate origin (frame.js), so that it can never access this page.
 
 import inside from "inside"; // frame.js and worker.js, as text
 
@@ -15,7 +15,7 @@ async function readManifest() {
   return (await fetch(new URL("manifest.json", base), { cache: "no-cache" })).json();
 }
 
-/** Compressed bytes of Python's files. */
+/** The compressed size of Python's files, in bytes. */
 const bytesOf = ({ files }) => files.reduce((sum, file) => sum + file.bytes, 0);
 
 /** The size of the Python download, as text. */
@@ -23,13 +23,13 @@ export async function downloadText() {
   return `Python, NumPy and minigrad are a download of ${(bytesOf(await readManifest()) / MEGA).toFixed(1)} MB, once.`;
 }
 
-/** Fetch Python's files, from the cache or the site: take(name, bytes) receives each, progress() the bytes so far. */
+/** Fetch Python's files from the cache or the site: take(name, bytes) for each, progress({ loaded, total }). */
 async function fetchFiles(take, progress) {
   const manifest = await readManifest();
   const store = await openCache(CACHE + manifest.version);
   const total = bytesOf(manifest);
-  let came = 0;
-  const count = (bytes) => progress({ came: (came += bytes), total });
+  let loaded = 0;
+  const count = (bytes) => progress({ loaded: (loaded += bytes), total });
   await Promise.all(manifest.files.map(async (file) => take(file.name, await fetchFile(file, store, count))));
 }
 
@@ -46,8 +46,8 @@ async function openCache(name) {
 /** The bytes of a file, which is compressed for transport, whatever the server does, and cached unpacked for speed. */
 async function fetchFile({ path, sha256 }, store, count) {
   const url = new URL(path, base);
-  const kept = await store?.match(url);
-  if (kept) return kept.arrayBuffer();
+  const hit = await store?.match(url);
+  if (hit) return hit.arrayBuffer();
   const response = await fetch(url, { integrity: `sha256-${sha256}` });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${response.statusText}`);
   const packed = await response.blob();
@@ -84,18 +84,18 @@ export class Runner {
   /** The frame opens and its worker starts while the files are loading; it receives each file on arrival. */
   async #start() {
     const attempt = (this.attempt = {});
-    const ours = () => attempt === this.attempt;
+    const isCurrent = () => attempt === this.attempt;
     const { port1, port2 } = new MessageChannel();
     this.port = port1;
     const ready = new Promise((resolve, reject) => (this.ready = { resolve, reject })); // rejected when the start is abandoned
-    port1.onmessage = ({ data }) => ours() && this.#hear(data);
-    const opened = this.#open(port2);
+    port1.onmessage = ({ data }) => isCurrent() && this.#onMessage(data);
+    const frameReady = this.#open(port2);
     const take = (name, bytes) => port1.postMessage({ type: "part", name, bytes }, [bytes]);
-    const fetched = fetchFiles(take, (loaded) => ours() && this.listen({ type: "loading", ...loaded }));
+    const filesReady = fetchFiles(take, (progress) => isCurrent() && this.listen({ type: "loading", ...progress }));
     try {
-      await Promise.all([opened, fetched, ready]);
+      await Promise.all([frameReady, filesReady, ready]);
     } catch (error) {
-      if (ours()) this.#end(error);
+      if (isCurrent()) this.#end(error);
       throw error;
     }
   }
@@ -113,7 +113,7 @@ export class Runner {
     frame.contentWindow?.postMessage(inside.worker, "*", [port]); // null: this start was abandoned
   }
 
-  #hear(message) {
+  #onMessage(message) {
     if (message.type === "ready") {
       this.stoppable = message.stoppable;
       this.ready.resolve();
@@ -143,9 +143,9 @@ export class Runner {
   }
 
   /** Change numbers of a graph on the page: {changed} or {failed}. */
-  async change(asked) {
+  async change(request) {
     if (this.busy) return { failed: "a program is running: stop it, or wait" };
-    return this.ask("change", asked);
+    return this.ask("change", request);
   }
 
   /** Write a file for the program. */
@@ -192,6 +192,6 @@ export class Runner {
 /** The progress of loading Python, as text. */
 export function progressText(message) {
   if (message.type === "progress") return `${message.what} …`;
-  const [came, total] = [message.came / MEGA, message.total / MEGA];
-  return `loading Python: ${came.toFixed(1)} of ${total.toFixed(1)} MB (only once, then cached) …`;
+  const [loaded, total] = [message.loaded / MEGA, message.total / MEGA];
+  return `loading Python: ${loaded.toFixed(1)} of ${total.toFixed(1)} MB (only once, then cached) …`;
 }

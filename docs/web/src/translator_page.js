@@ -1,4 +1,4 @@
-// The translator's page from `serve`, with Python in the browser instead of on a server; and some training.
+// The translator's page from `serve`, with Python in the browser instead of on a server, and a training section.
 
 import { createCurve } from "./curve.js";
 import { frame } from "./output.js";
@@ -20,11 +20,11 @@ const runner = new Runner((message) => {
   else if (message.type !== "out") status.textContent = progressText(message);
 });
 
-let opened = null;
+let opening = null;
 
 /** Start Python, and pass it the model's file. */
 function open() {
-  opened ??= (async () => {
+  opening ??= (async () => {
     const [model] = await Promise.all([
       fetch(MODEL).then((response) => (response.ok ? response.arrayBuffer() : Promise.reject(new Error(`${MODEL}: ${response.status}`)))),
       runner.start(),
@@ -32,7 +32,7 @@ function open() {
     await runner.write(`/${MODEL}`, model);
     status.textContent = `The model, ${(model.byteLength / 1e6).toFixed(1)} MB of numbers in half precision, runs in this page.`;
   })();
-  return opened;
+  return opening;
 }
 
 window.minigradAnswers = async (path, body, signal) => {
@@ -62,30 +62,30 @@ $("linked").addEventListener("click", async (event) => {
 function training() {
   const section = document.createElement("section");
   const button = document.createElement("button");
-  const told = document.createElement("p");
+  const message = document.createElement("p");
   const place = document.createElement("div");
   const graph = document.createElement("div");
   section.id = "training";
   section.setAttribute("aria-label", "Training");
   button.type = "button";
   button.textContent = `Train ${STEPS} steps more`;
-  told.className = "quiet";
-  told.textContent = "Each on 16 pairs of the shipped corpus.";
-  told.setAttribute("role", "status");
+  message.className = "quiet";
+  message.textContent = "Each on 16 pairs of the shipped corpus.";
+  message.setAttribute("role", "status");
   graph.id = "graph-place";
-  section.append(button, told, place);
+  section.append(button, message, place);
   document.querySelector("main").append(graph, section);
   curve = createCurve(place);
   button.addEventListener("click", async () => {
     button.disabled = true;
-    told.textContent = "training …";
-    const begun = performance.now();
+    message.textContent = "training …";
+    const start = performance.now();
     try {
       const { losses } = await window.minigradAnswers("/train", { steps: STEPS });
-      const seconds = ((performance.now() - begun) / 1000).toFixed(1);
-      told.textContent = `${STEPS} steps in ${seconds} s; loss ${Number(losses[0]).toFixed(3)} at the start, ${Number(losses.at(-1)).toFixed(3)} at the end`;
+      const seconds = ((performance.now() - start) / 1000).toFixed(1);
+      message.textContent = `${STEPS} steps in ${seconds} s; loss ${Number(losses[0]).toFixed(3)} at the start, ${Number(losses.at(-1)).toFixed(3)} at the end`;
     } catch (error) {
-      told.textContent = error.message;
+      message.textContent = error.message;
     } finally {
       button.disabled = false;
     }

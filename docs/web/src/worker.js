@@ -17,14 +17,14 @@ const say = (message, transfer = []) => self.postMessage(message, transfer);
 /** A file from the page, by name; it may not have arrived yet. */
 function part(name) {
   if (!parts.has(name)) {
-    const made = {};
-    made.bytes = new Promise((resolve) => (made.take = resolve));
-    parts.set(name, made);
+    const entry = {};
+    entry.bytes = new Promise((resolve) => (entry.take = resolve));
+    parts.set(name, entry);
   }
   return parts.get(name);
 }
 
-/** Pyodide's requests, answered from the files. */
+/** Serve Pyodide's requests from the files. */
 self.fetch = async (request) => {
   const name = String(request.url ?? request).replace(HOME, "");
   const type = KINDS[name.split(".").pop()];
@@ -35,14 +35,14 @@ self.fetch = async (request) => {
 /** Put the files of a tar archive (packs.py) into site-packages. */
 function unpack(archive) {
   const text = (from, length) => new TextDecoder().decode(archive.subarray(from, from + length)).replace(/\0.*/s, "");
-  const made = new Set();
+  const folders = new Set();
   for (let at = 0; archive[at]; ) {
     const [name, prefix] = [text(at, 100), text(at + 345, 155)];
     const size = parseInt(text(at + 124, 12), 8);
     const path = `${SITE_PACKAGES}/${prefix ? `${prefix}/` : ""}${name}`;
     const folder = path.slice(0, path.lastIndexOf("/"));
-    if (!made.has(folder)) pyodide.FS.mkdirTree(folder);
-    made.add(folder);
+    if (!folders.has(folder)) pyodide.FS.mkdirTree(folder);
+    folders.add(folder);
     pyodide.FS.writeFile(path, archive.subarray(at + 512, at + 512 + size), { canOwn: true });
     at += 512 + 512 * Math.ceil(size / 512);
   }
@@ -75,7 +75,7 @@ function act(message) {
     say({ type: "answer", id, value: JSON.parse(answer) });
   } catch (error) {
     // Python errors are part of an answer: an error here has broken the interpreter.
-    say({ type: "broken", id, asked: type, why: String(error).slice(0, 2000) });
+    say({ type: "broken", id, request: type, why: String(error).slice(0, 2000) });
   }
 }
 

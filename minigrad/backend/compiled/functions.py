@@ -1,6 +1,6 @@
 """Functions for compiled loops: access to a NumPy array's data, shape and strides, and float32 functions without calls
 or branches, so that the compiler can vectorize loops over them. The fields of PyArrayObject follow the object header,
-which has ``object.__basicsize__`` bytes. ``store.py`` checks that against NumPy before it loads anything. Errors in
+which has ``object.__basicsize__`` bytes. ``store.py`` checks this against NumPy before it loads anything. Errors in
 float32 are at most 1 unit in the last place for exp, 2 for tanh, 2.5 for sigmoid, and 1e-7 for normal."""
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def step(array: int, axis: int) -> int:
 
 @inline
 def volume(array: int, but: int) -> int:
-    """The number of elements of all axes except the last ``but``."""
+    """The product of the lengths of all axes except the last ``but``."""
     count = 1
     for axis in range(axes(array) - but):
         count *= word(word(array + _SHAPE) + 8 * axis)
@@ -54,7 +54,7 @@ def volume(array: int, but: int) -> int:
 
 @inline
 def exp(x: np.float32) -> np.float32:
-    """eˣ = 2ⁿ eʳ with |r| ≤ ln 2 / 2, where eʳ is a Taylor series; 0 for -inf, NaN for NaN."""
+    """eˣ = 2ⁿ eʳ with |r| ≤ ln 2 / 2, where eʳ is computed as a Taylor series. It is 0 for -inf, and NaN for NaN."""
     c = F(-104.0) if x < F(-104.0) else x
     c = F(89.0) if c > F(89.0) else c
     n = rint(c * _LOG2E)

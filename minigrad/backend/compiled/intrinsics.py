@@ -55,7 +55,7 @@ _TYPES = {  # by annotation
 
 
 def register() -> dict[str, Callable[..., Any]]:
-    """Let Numba compile ``native.py``. Returns, by annotation, functions from addresses and lengths to arrays."""
+    """Let Numba compile ``native.py``. Returns, by annotation, functions from addresses and lengths to an array."""
     for function in vars(native).values():
         if inspect.isfunction(function) and function.__module__ == native.__name__:
             *kinds, result = (_TYPES[name] for name in function.__annotations__.values())

@@ -8,8 +8,8 @@
     scale(x.size, grain(x.size, 8), x, 0.5, out)
 
 The call cuts [0, count) into blocks of ``grain``, which threads take as they become free. Blocks do not depend on the
-number of threads, so the results are bitwise identical for any number. A parameter ``thread`` receives the index of the
-thread that runs a block, for per-thread memory.
+number of threads, so the results are bitwise identical for any number. If a loop has a parameter ``thread``, it
+receives the index of the thread that runs a block, for per-thread memory.
 
 Numba compiles a loop once, for the types named by its annotations. Nothing is compiled while a program runs.
 """
@@ -130,7 +130,7 @@ def laid(array: Array) -> Array:
 
 
 def in_memory_order(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap an elementwise forward function: it gets x with axes in memory order, and the result has the layout of x."""
+    """Wrap an elementwise function so that it gets x with axes in memory order, and its result has the layout of x."""
 
     def call(needs: Any, x: Array, *args: Any) -> Any:
         if type(x) is not np.ndarray or x.flags.c_contiguous:

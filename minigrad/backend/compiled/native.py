@@ -1,4 +1,4 @@
-"""Functions for compiled loops that Python cannot express: bits, addresses, atomics, BLAS. An address is an int. A
+"""Functions for compiled loops that Python cannot express (bits, addresses, atomics, BLAS). An address is an int. A
 float32 array passed as ``Strided`` is the address of its array object. The body of each function emits its LLVM
 instructions with ``intrinsics.py``. Only ``build.py`` runs these bodies."""
 

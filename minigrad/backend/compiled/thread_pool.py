@@ -1,8 +1,8 @@
 """How threads share the blocks of a compiled loop. These functions are compiled too, and run without the GIL.
 
 The state of a pool is an array of int64. Each word is on its own cache line, and few threads write to it. ``OPEN`` is
-the number of the current loop, or 0 for none. A thread that joins increments the count before it checks whether the
-loop is still open, and the caller closes the loop before it checks the count. All threads see these steps in the same
+the number of the current loop, or 0 for none. A thread that joins increments ``INSIDE`` before it checks whether the
+loop is still open, and the caller closes the loop before it checks ``INSIDE``. All threads see these steps in the same
 order, so at least one of the two sees the other. A loop's description is never written while a thread may read it.
 
 A helper with nothing to do keeps looking for work for a few tenths of a millisecond, so that it need not be woken

@@ -61,7 +61,7 @@ def pack(x: int, ldx: int, rows: int, width: int, out: int) -> None:
 
 @inline
 def pack_turned(x: int, ldx: int, count: int, width: int, out: int) -> None:
-    """The same for the transpose of x (count, width). The last column is repeated until its tile is full."""
+    """Pack the transpose of x (count, width) likewise. The last column is repeated until its tile is full."""
     for s in range(0, count, TILE):
         for d in range(0, width, TILE):
             turn16(x + 4 * (s * ldx + d), 4 * ldx, count - 1 - s, out + 4 * (s * width + TILE * d))

@@ -1,10 +1,10 @@
 """Kernels: ``NAME_numba.py`` consists of loops over NumPy arrays, compiled by Numba (``backend/compiled``, the ``fast``
 extra). ``NAME_cuda.py`` and ``NAME.cu`` are for CuPy, and ``NAME.py`` is for NumPy.
 
-A kernel computes the same as the op of that name (in ``minigrad/ops``: the forward function, and rules for the
+A kernel computes the same as the op of that name in ``minigrad/ops`` (the forward function, and the rules for the
 backward pass) in fewer passes over memory. It is a file, or an entry of ``KERNELS`` in a file, with two functions:
 
-    forward(needs, *args)             the op's result, and values for ``backward``; NotImplemented for other arguments
+    forward(needs, *args)             the op's result and values for ``backward``, or NotImplemented if unsupported
     backward(needs, saved, g, *args)  for each argument its gradient, or None where it is not needed
 
 ``args`` are the op's arguments in the order of its forward function. ``backward`` gets the arguments that the op's

@@ -22,8 +22,8 @@ def empty_result(query: Array, value: Array) -> Array:
 
 
 def laid_like(*xs: Array) -> list[Array]:
-    """Empty arrays like (B, H, T, D) arrays, laid out as (B, T, H, D) or (T, B, H, D), so that joining heads is a view.
-    Slices of one (B, T, n, H, D) get a new array of that shape, so that joining the slices is a view as well."""
+    """Empty arrays of shape (B, H, T, D), laid out as (B, T, H, D) or (T, B, H, D), so that joining heads is a view.
+    For slices of one (B, T, n, H, D), they are slices of a new array, so that joining these is a view as well."""
     n, (batch, heads, length, width) = len(xs), xs[0].shape
     gaps = {address(b) - address(a) for a, b in pairwise(xs)}
     if n > 1 and not (gaps == {heads * width * xs[0].itemsize} and len({(x.shape, x.strides) for x in xs}) == 1):
@@ -34,7 +34,7 @@ def laid_like(*xs: Array) -> list[Array]:
 
 
 def sum_to(grad: Array, mask: Any) -> Array:
-    """The gradient for the scores (B, H, T, S), summed over the axes along which the mask was broadcast."""
+    """A mask's gradient: that for the scores (B, H, T, S), summed over the axes along which the mask was broadcast."""
     full = (1,) * (4 - mask.ndim) + mask.shape
     axes = tuple(i for i, n in enumerate(full) if n == 1 < grad.shape[i])
     return grad.sum(axis=axes, keepdims=True).reshape(mask.shape).astype(mask.dtype, copy=False)

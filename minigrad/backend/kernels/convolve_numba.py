@@ -86,7 +86,7 @@ def convolve(
     start: int, stop: int, thread: int, gemm: int, shape: Indices, x: Strided, weight: Strided, bias: Flat,
     out: Strided, space: Strided, size: int, tall: int,
 ) -> None:  # fmt: skip
-    """y = W x + b, for (image, group, ``tall`` output rows)."""
+    """y = W x + b. A work item is an image, a group and ``tall`` output rows."""
     channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
     inner, outer, depth = channels // groups, count // groups, channels // groups * shape[6] * shape[7]
     tiles, area, plane = (high + tall - 1) // tall, high * places, shape[1] * shape[2]
@@ -115,7 +115,7 @@ def convolve_data(
     start: int, stop: int, thread: int, gemm: int, shape: Indices, g: Strided, weight: Strided, out: Strided,
     space: Strided, size: int, tall: int, wide: int,
 ) -> None:  # fmt: skip
-    """dx = the overlapping sum of Wᵀ g, for (image, group, ``wide`` channels)."""
+    """dx = the overlapping sum of Wᵀ g. A work item is an image, a group and ``wide`` channels."""
     channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
     inner, outer, kernel = channels // groups, count // groups, shape[6] * shape[7]
     blocks, area, plane = (inner + wide - 1) // wide, high * places, shape[1] * shape[2]
@@ -145,7 +145,7 @@ def convolve_weight(
     start: int, stop: int, thread: int, gemm: int, shape: Indices, x: Strided, g: Strided, out: Strided, space: Strided,
     size: int, tall: int, wide: int, images: int, parts: int,
 ) -> None:  # fmt: skip
-    """dW = g xᵀ, for (some of the ``images``, group, ``wide`` channels), with one partial sum for each."""
+    """dW = g xᵀ. A work item is some of the ``images``, a group and ``wide`` channels, with its own partial sum."""
     channels, count, high, places, groups = shape[0], shape[3], shape[4], shape[5], shape[14]
     inner, outer, kernel = channels // groups, count // groups, shape[6] * shape[7]
     blocks, area, plane = (inner + wide - 1) // wide, high * places, shape[1] * shape[2]

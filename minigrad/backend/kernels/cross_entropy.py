@@ -15,8 +15,8 @@ _LONG = 4096  # up to this many elements are added one by one
 def forward(
     needs: Needs, logits: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float
 ) -> tuple[Array, Any]:
-    """The loss of each row. Saves, for the gradient, its target and factor, the largest x, Σ e^(x - top), and 1 - p of
-    the target, computed as the sum over the other classes, which stays exact where p rounds to 1. The largest x is
+    """The loss of each row. For the gradient, it saves each target and factor, the largest x, Σ e^(x - top), and 1 - p
+    of the target, computed as the sum over the other classes, which stays exact where p rounds to 1. The largest x is
     never added to a logarithm, whose digits would be lost."""
     rows, counts = np.ascontiguousarray(logits), target != ignore_index
     index = np.where(counts, target, 0)

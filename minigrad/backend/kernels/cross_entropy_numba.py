@@ -20,7 +20,7 @@ from ._softmax_numba import exp_sum, log, log1p, top
 F = np.float32
 _INT64 = np.dtype(np.int64)
 CHUNK_BYTES = 20 << 20  # bytes of logits in a chunk, to fit in an L3 cache
-LEAST_ROWS = 512  # rows in a chunk, as each chunk reads the whole weight
+LEAST_ROWS = 512  # the fewest rows in a chunk, as each chunk reads the whole weight
 _SLOPE = True, False, False, False, False  # the gradients that cross-entropy needs
 
 
@@ -28,7 +28,7 @@ _SLOPE = True, False, False, False, False  # the gradients that cross-entropy ne
 def losses(
     start: int, stop: int, x: Rows, target: Indices, weight: Flat, ignored: int, smoothing: float, out: Rows
 ) -> None:
-    """Per row: Σᵥ qᵥ wᵥ (ln Σ eˣ - xᵥ), with q as in ``ops/loss.py``, largest x, Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ, 1 - p of the target."""
+    """Each row's loss Σᵥ qᵥ wᵥ (ln Σ eˣ - xᵥ) (see ``ops/loss.py``), largest x, Σ eˣ⁻ˡᵃʳᵍᵉˢᵗ, and target's 1 - p."""
     classes = x.shape[1]
     for i in range(start, stop):
         t = target[i]

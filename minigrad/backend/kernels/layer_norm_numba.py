@@ -1,4 +1,4 @@
-"""Layer norm over the last axis, a row at a time, RMS norm (which does not subtract the mean), and group norm."""
+"""Layer norm and RMS norm (which does not subtract the mean) over the last axis, row by row, and group norm."""
 
 from __future__ import annotations
 

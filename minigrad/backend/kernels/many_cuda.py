@@ -78,12 +78,12 @@ def _parts(lib: Any, device: int, sizes: tuple[int, ...]) -> Array:
 
 
 def adam_all(many: Many, rates: Sequence[tuple[float, float]], *numbers: float) -> None:
-    """Update the parameters of rows (θ, g, m, v) or (θ, g, m, v, largest v), and the averages, in place."""
+    """Update the parameters and averages of rows (θ, g, m, v) or (θ, g, m, v, largest v) in place."""
     many.each("adam", "adam", *map(float, numbers), rates=rates)
 
 
 def sgd_all(many: Many, *numbers: float) -> None:
-    """Update the parameters of rows (θ, g) or (θ, g, b), and b, in place."""
+    """Update the parameters, and b if there is one, of rows (θ, g) or (θ, g, b) in place."""
     many.each("sgd", "sgd", *map(float, numbers))
 
 
@@ -97,7 +97,7 @@ def norm(many: Many) -> Array:
 
 
 def clip(many: Many, most: float, total: Array) -> None:
-    """Scale all arrays in place from their norm ``total`` to a norm of at most ``most``."""
+    """Scale all arrays, whose norm is ``total``, in place, so that their norm is at most ``most``."""
     many.each("clip_grad_norm", "scale", *_single_or_double(total), 1, most)
 
 

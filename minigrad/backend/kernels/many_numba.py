@@ -117,7 +117,7 @@ def adam(start: int, stop: int, parts: Indices, table: Indices, columns: int, ra
 
 
 def adam_all(many: Many, rates: Sequence[tuple[float, float]], *numbers: float) -> None:
-    """Update the parameters of rows (θ, g, m, v) or (θ, g, m, v, largest v), and the averages, in place."""
+    """Update the parameters and averages of rows (θ, g, m, v) or (θ, g, m, v, largest v) in place."""
     many.each(adam, np.array(rates, FLOAT32), np.array(numbers, FLOAT32))
 
 
@@ -144,7 +144,7 @@ def sgd(start: int, stop: int, parts: Indices, table: Indices, columns: int, num
 
 
 def sgd_all(many: Many, *numbers: float) -> None:
-    """Update the parameters of rows (θ, g) or (θ, g, b), and b, in place."""
+    """Update the parameters, and b if there is one, of rows (θ, g) or (θ, g, b) in place."""
     many.each(sgd, np.array(numbers, FLOAT32))
 
 
@@ -180,7 +180,7 @@ def norm(many: Many) -> Any:
 
 
 def clip(many: Many, most: float, total: Array) -> None:
-    """Scale all arrays in place from their norm ``total`` to a norm of at most ``most``."""
+    """Scale all arrays, whose norm is ``total``, in place, so that their norm is at most ``most``."""
     scale(many, np.minimum(most / (total + 1e-6), 1.0))
 
 

@@ -61,8 +61,8 @@ def lstm(
     start: int, stop: int, gemm: int, steps: Indices, x: Strided, turned: Strided, out: Strided, last: Strided,
     cell: Strided, keep: int, acts: Strided, before: Strided, cells: Strided, tops: Strided, inner: int,
 ) -> None:  # fmt: skip
-    """Rows [start, stop) of the batch. If the gates, the previous h and c, and tanh c are kept, each step stores them
-    in its own rows. Otherwise, all steps share the same memory."""
+    """Process rows [start, stop) of the batch. If the gates, the previous h and c, and tanh c are kept, each step
+    stores them in its own rows. Otherwise, all steps share the same memory."""
     width = 4 * inner
     for s in range(len(steps) // 2):
         n = min(stop, steps[2 * s + 1]) - start
@@ -164,8 +164,8 @@ def gru(
     start: int, stop: int, gemm: int, steps: Indices, x: Strided, turned: Strided, bias: Flat, out: Strided,
     last: Strided, keep: int, acts: Strided, before: Strided, shares: Strided, inner: int,
 ) -> None:  # fmt: skip
-    """Rows [start, stop) of the batch. If the gates, the previous h, and the part of W h + b for n are kept, each step
-    stores them in its own rows. Otherwise, all steps share the same memory."""
+    """Process rows [start, stop) of the batch. If the gates, the previous h, and the part of W h + b for n are kept,
+    each step stores them in its own rows. Otherwise, all steps share the same memory."""
     width, beta = 3 * inner, F(1.0) if bias.size else F(0.0)
     for s in range(len(steps) // 2):
         n = min(stop, steps[2 * s + 1]) - start

@@ -22,8 +22,8 @@ _WIDEST_HEAD = 256
 
 @dataclass(frozen=True)
 class Plan:
-    """The tiling of one call: ``head`` is the larger width of q and v, rounded up to 16, ``tile`` the number of queries
-    and of keys in a tile, and ``itemsize`` the bytes per number in shared memory."""
+    """The tiling of one call. ``head`` is the larger width of q and v, rounded up to 16. ``tile`` is the number of
+    queries and of keys in a tile. ``itemsize`` is the bytes per number in shared memory."""
 
     head: int
     tile: int

@@ -54,7 +54,7 @@ def score_rows(
     scores: int, wide: int, n: int, keys: int, first: int, is_causal: int, scale: float, mask: int, mask_step: int,
     top: Flat, place: int, has_top: bool,
 ) -> None:  # fmt: skip
-    """e^(score · scale - top) for n queries, from number ``first`` on, in rows of ``wide`` elements. The mask is added,
+    """e^(score · scale - top) for n queries from index ``first`` on, in rows of ``wide`` elements. The mask is added,
     and masked keys get weight 0, as do columns up to ``wide``. A row's maximum goes to ``top``, unless ``has_top``."""
     for i in range(n):
         line, best = scores + 4 * i * wide, spread16(F(-np.inf))

@@ -12,8 +12,8 @@ from . import Needs
 
 @loop
 def arrange(start: int, stop: int, indices: Indices, ends: Indices, order: Indices) -> None:
-    """A counting sort. ``order`` gets the positions of index 0, then of index 1, and so on. Those of index i end at
-    ``ends[i + 1]``. ``ends[0]`` becomes 1 if an index is out of range."""
+    """A counting sort. ``order`` gets the positions of index 0, then of index 1, and so on. The positions of index i
+    end at ``ends[i + 1]``. ``ends[0]`` becomes 1 if an index is out of range."""
     rows = ends.size - 1
     for i in range(rows + 1):
         ends[i] = 0

@@ -43,7 +43,7 @@ extern "C" __global__ void softmax_gradient(const real* g, const real* out, real
         wide again = 0;
         EACH_COLUMN(j, n) again += ((wide)g[row * n + j] - dot) * (wide)out[row * n + j];
         again = row_sum(again);
-        if (!(fabs(again) < INFINITE)) again = 0;  // after an infinite dot
+        if (!(fabs(again) < INFINITE)) again = 0;  // after an infinite dot product
         EACH_COLUMN(j, n) {
             i64 i = row * n + j;
             dx[i] = (real)((wide)out[i] * (((wide)g[i] - dot) - again));

@@ -112,8 +112,8 @@ def log_grad(start: int, stop: int, g: Rows, y: Rows, out: Rows) -> None:
 
 
 def along(by_rows: Loop, grad: Loop) -> SimpleNamespace:
-    """A kernel along any axis, which is moved to the end. ``by_rows`` gets the rows of the input and the result, and
-    ``grad`` the rows of the result's gradient, the result, and the input's gradient."""
+    """A kernel along any axis, which is moved to the end. ``by_rows`` gets the rows of the input and the result.
+    ``grad`` gets the rows of the result's gradient, the result, and the input's gradient."""
 
     def run(loop: Loop, dim: int, *inputs: Array) -> Any:
         if not inputs[0].ndim or not fits(*inputs):

@@ -31,8 +31,8 @@ param_shape = property(lambda d: d._param.shape, doc="The shape of the parameter
 
 
 class ProbsOrLogits(Distribution):
-    """The base class of Bernoulli, Geometric and Categorical. It takes either ``probs``, p, or ``logits``, the log-odds
-    log(p / (1 - p)), as a tensor or a number, and computes the other. Raises ValueError unless exactly one is given."""
+    """The base class of Bernoulli, Geometric and Categorical. ``probs`` is a probability p, and ``logits`` is log(p /
+    (1 - p)). Pass one of them, a tensor or a number; the other is computed. Raises ValueError for both or none."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     _is_binary: ClassVar[bool] = True
@@ -89,7 +89,7 @@ class ContinuousBernoulli(ProbsOrLogits):
         return clamp_probs(utils.logits_to_probs(self.logits, True))
 
     def _chosen(self, rule: Any, near: Any) -> Tensor:
-        """Apply ``rule`` to p or, within ``lims``, ``near`` to p - ½."""
+        """Apply ``rule`` to p, or ``near`` to p - ½ where p is within ``lims``."""
         far = (self.probs <= self._lims[0]).logical_or(self.probs > self._lims[1])
         return where(far, rule(where(far, self.probs, self._lims[0])), near(self.probs - 0.5))
 
@@ -138,7 +138,7 @@ def _divergence(p: Tensor, q: Tensor, log_ratio: Tensor) -> Tensor:
 
 
 class Bernoulli(ProbsOrLogits):
-    """1 with probability p, and 0 otherwise, in the dtype of the probabilities. See ProbsOrLogits."""
+    """Samples are 1 with probability p and 0 otherwise, in the dtype of the probabilities. See ProbsOrLogits."""
 
     support = constraints.boolean
     has_enumerate_support = True
@@ -160,7 +160,7 @@ class Bernoulli(ProbsOrLogits):
 
 
 class Geometric(ProbsOrLogits):
-    """The number n of failures before a success, with probability (1 - p)ⁿ p for p in (0, 1]. See ProbsOrLogits."""
+    """The number n of failures before a success. Its probability is (1 - p)ⁿ p, where 0 < p ≤ 1. See ProbsOrLogits."""
 
     support = constraints.nonnegative_integer
     mean = formula(lambda d: 1 / d.probs - 1)
@@ -193,8 +193,8 @@ class Geometric(ProbsOrLogits):
 
 
 class Categorical(ProbsOrLogits):
-    """Classes 0 to K - 1, sampled as int64. Takes either ``probs``, (..., K), which are nonnegative and get normalised,
-    or ``logits``, unnormalised log-probabilities. Raises ValueError for a scalar, or unless exactly one is given."""
+    """Classes 0 to K - 1, sampled as int64. Pass one tensor (..., K): nonnegative ``probs``, which are normalised, or
+    ``logits``, which are unnormalised log-probabilities. Raises ValueError for both, neither or a scalar."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
@@ -230,7 +230,7 @@ class Categorical(ProbsOrLogits):
 
 
 class OfChoices(Distribution):
-    """A distribution that wraps a discrete one, ``_hard``, and shares its parameters."""
+    """A distribution that wraps a discrete distribution of class ``_hard`` and shares its parameters."""
 
     _hard: ClassVar[type[ProbsOrLogits]] = Categorical
     arg_constraints = Categorical.arg_constraints
@@ -269,7 +269,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 
 class Multinomial(OfChoices):
-    """Class counts over ``total_count`` draws, in the dtype of the probabilities. See Categorical."""
+    """How often each class occurs in ``total_count`` draws, in the dtype of the probabilities. See Categorical."""
 
     param_shape = param_shape
 
@@ -324,7 +324,7 @@ class Relaxed(OfChoices):
 
 
 class LogitRelaxedBernoulli(Relaxed):
-    """The log-odds of RelaxedBernoulli samples: (``logits`` + logistic noise) / ``temperature``."""
+    """The log-odds of RelaxedBernoulli samples, which are (``logits`` + logistic noise) / ``temperature``."""
 
     arg_constraints = Bernoulli.arg_constraints
     support = constraints.real
@@ -341,7 +341,7 @@ class LogitRelaxedBernoulli(Relaxed):
 
 
 class RelaxedBernoulli(LogitRelaxedBernoulli):
-    """Numbers from 0 to 1, closer to 0 or 1 for a lower ``temperature`` (a tensor). See Bernoulli."""
+    """Numbers from 0 to 1. The lower the ``temperature`` (a tensor), the closer they are to 0 or 1. See Bernoulli."""
 
     support = constraints.unit_interval
 
@@ -354,7 +354,7 @@ class RelaxedBernoulli(LogitRelaxedBernoulli):
 
 
 class RelaxedOneHotCategorical(Relaxed):
-    """Vectors of K probabilities, closer to one-hot for a lower ``temperature`` (a tensor). See Categorical."""
+    """Vectors of K probabilities, closer to one-hot vectors for a lower ``temperature`` (a tensor). See Categorical."""
 
     support = constraints.simplex
 
@@ -370,7 +370,7 @@ class RelaxedOneHotCategorical(Relaxed):
 
 
 class _Trials(ProbsOrLogits):
-    """The base class of Binomial and NegativeBinomial, which adds ``total_count``."""
+    """The base class of Binomial and NegativeBinomial, with the additional parameter ``total_count``."""
 
     param_shape = param_shape
 
@@ -385,8 +385,8 @@ class _Trials(ProbsOrLogits):
 
 
 class Binomial(_Trials):
-    """The number of successes in ``total_count`` trials (an int or a tensor). ``probs`` or ``logits`` specifies
-    the probability of success. Samples are correctly distributed but differ from PyTorch's for the same seed."""
+    """The number of successes in ``total_count`` trials, where ``total_count`` is an int or a tensor. See ProbsOrLogits
+    for the success probability. Samples are correctly distributed but differ from PyTorch's for the same seed."""
 
     arg_constraints = {"total_count": constraints.nonnegative_integer, **ProbsOrLogits.arg_constraints}
     has_enumerate_support = True
@@ -424,8 +424,8 @@ class Binomial(_Trials):
 
 
 class NegativeBinomial(_Trials):
-    """The number of successes before ``total_count`` failures (possibly fractional). ``probs`` or ``logits`` specifies
-    the probability of success. Samples are correctly distributed but differ from PyTorch's for the same seed."""
+    """The number of successes before ``total_count`` failures. ``total_count`` may be fractional. See ProbsOrLogits for
+    the success probability. Samples are correctly distributed but differ from PyTorch's for the same seed."""
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),

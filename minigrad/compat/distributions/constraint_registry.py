@@ -17,8 +17,8 @@ class ConstraintRegistry:
         self._registry: dict[Any, Callable[[Any], t.Transform]] = {}
 
     def register(self, constraint: Any, factory: Any = None) -> Any:
-        """Register a function that creates the transform for a class of constraints, or for the class of a constraint.
-        Without a function, return a decorator. Raises TypeError if ``constraint`` is neither."""
+        """Register ``factory``, a function that creates the transform for a constraint class. If ``factory`` is None,
+        return a decorator. Raises TypeError unless ``constraint`` is a constraint class or an instance of one."""
         if factory is None:
             return lambda factory: self.register(constraint, factory)
         kind = type(constraint) if isinstance(constraint, c.Constraint) else constraint

@@ -20,8 +20,8 @@ __all__ += ["symmetric", "unit_interval"]
 
 
 class Constraint:
-    """A condition on tensors. A subclass implements ``check``, which takes a tensor and returns a bool tensor without
-    its last ``event_dim`` axes. ``is_discrete`` says whether the values are discrete."""
+    """A condition on tensors. A subclass implements ``check``, which takes a tensor and returns one bool for each
+    event. An event spans the last ``event_dim`` axes. ``is_discrete`` says whether the values are discrete."""
 
     is_discrete = False
     event_dim = 0
@@ -40,7 +40,7 @@ class Constraint:
 
 
 def _kind(name: str, test: Callable[..., Any], event_dim: int = 0, is_discrete: bool = False) -> Any:
-    """Create a constraint class from a function of a value and bounds, which become attributes of the same names."""
+    """Create a constraint class from ``test(value, *bounds)``. The bounds become attributes with the same names."""
     names = tuple(signature(test).parameters)[1:]
 
     def check(self: Any, value: Tensor) -> Any:
@@ -101,7 +101,7 @@ _PositiveDefinite = _kind("_PositiveDefinite", lambda v: _is_symmetric_with(v, l
 
 
 class _IndependentConstraint(Constraint):
-    """``base_constraint``, with ``reinterpreted_batch_ndims`` more trailing axes in each event."""
+    """``base_constraint``, with its last ``reinterpreted_batch_ndims`` batch axes included in the event."""
 
     _bounds: ClassVar[tuple[str, ...]] = ("base_constraint", "reinterpreted_batch_ndims")
     is_discrete = property(lambda self: self.base_constraint.is_discrete)
@@ -120,7 +120,7 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(_IndependentConstraint):
-    """``base_constraint``, which every component of a mixture must satisfy."""
+    """A constraint that holds if a value satisfies ``base_constraint`` for every component of a mixture."""
 
     _bounds = ("base_constraint",)
     event_dim = property(lambda self: self.base_constraint.event_dim)
@@ -130,7 +130,7 @@ class MixtureSameFamilyConstraint(_IndependentConstraint):
 
 
 class _Cat(Constraint):
-    """One constraint for each part of a tensor along an axis. Part i has length ``lengths[i]``."""
+    """Applies one constraint to each part of a tensor along an axis. Part i has length ``lengths[i]``."""
 
     is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq))
     event_dim = property(lambda self: max(c.event_dim for c in self.cseq))
@@ -146,7 +146,7 @@ class _Cat(Constraint):
 
 
 class _Stack(_Cat):
-    """One constraint for each slice of a tensor along an axis."""
+    """Applies one constraint to each slice of a tensor along an axis."""
 
     def check(self, value: Tensor) -> Tensor:
         return _stack([c.check(part) for c, part in zip(self.cseq, value.unbind(self.dim), strict=True)], self.dim)
@@ -174,7 +174,7 @@ class _Dependent(Constraint):
 
 
 class dependent_property(property, _Dependent):
-    """A property of distributions. Accessed on the class, it is a dependent constraint."""
+    """A property of distributions that is a dependent constraint when accessed on the class."""
 
     def __init__(self, fn: Any = None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
         property.__init__(self, fn)

@@ -22,8 +22,8 @@ __all__ += ["MixtureSameFamily", "Pareto", "TransformedDistribution", "Weibull"]
 
 
 class Independent(Distribution):
-    """A distribution whose last ``reinterpreted_batch_ndims`` batch axes belong to the event, so that
-    log-probabilities are summed over them. Raises ValueError if the batch has fewer axes.
+    """``base_distribution`` with its last ``reinterpreted_batch_ndims`` batch axes included in the event, so that
+    log-probabilities are summed over these axes. Raises ValueError if the batch has fewer axes.
     """
 
     def __init__(
@@ -118,8 +118,8 @@ class MixtureSameFamily(Distribution):
 
 
 class TransformedDistribution(Distribution):
-    """Samples of ``base_distribution`` after one transform, or several transforms in order. Raises ValueError if
-    ``transforms`` contains other types, or if the base has too few axes."""
+    """The distribution of samples from ``base_distribution`` after one transform, or after several in order. Raises
+    ValueError if ``transforms`` contains objects of other types, or if the base has too few axes."""
 
     base_dist: Any
 
@@ -172,7 +172,7 @@ class TransformedDistribution(Distribution):
 
 
 class LogNormal(TransformedDistribution):
-    """exp(x), where x is normal (``base_dist``) with mean ``loc`` and standard deviation ``scale``."""
+    """The distribution of eˣ, where x is normal (``base_dist``) with mean ``loc`` and standard deviation ``scale``."""
 
     arg_constraints = LocationScale.arg_constraints
     support = constraints.positive
@@ -190,7 +190,7 @@ class LogNormal(TransformedDistribution):
 
 
 class LogisticNormal(TransformedDistribution):
-    """Vectors of K probabilities: StickBreakingTransform applied to K - 1 normal variables."""
+    """Vectors of K probabilities, which StickBreakingTransform computes from K - 1 normal variables."""
 
     arg_constraints = LocationScale.arg_constraints
     support = constraints.simplex
@@ -204,7 +204,7 @@ class LogisticNormal(TransformedDistribution):
 
 
 class _Half(TransformedDistribution):
-    """|x|, where x is drawn from ``base_dist``, which is symmetric about 0 and has the width ``scale``."""
+    """The distribution of |x|, where x is drawn from ``base_dist``, which is symmetric about 0 with width ``scale``."""
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
@@ -237,7 +237,7 @@ class HalfNormal(_Half):
 
 
 class HalfCauchy(_Half):
-    """|x|, where x is drawn from Cauchy(0, ``scale``)."""
+    """The distribution of |x|, where x is drawn from Cauchy(0, ``scale``)."""
 
     _signed = Cauchy
     mean = formula(lambda d: full_like(d.scale.detach(), math.inf))
@@ -245,7 +245,7 @@ class HalfCauchy(_Half):
 
 
 class InverseGamma(TransformedDistribution):
-    """1 / x, where x is drawn from Gamma(``concentration``, ``rate``)."""
+    """The distribution of 1 / x, where x is drawn from Gamma(``concentration``, ``rate``)."""
 
     arg_constraints = Gamma.arg_constraints
     support = constraints.positive
@@ -282,7 +282,7 @@ class Pareto(TransformedDistribution):
 
 
 class Weibull(TransformedDistribution):
-    """scale · xᵏ, where x is drawn from Exponential(1) and k = 1 / ``concentration``."""
+    """The distribution of scale · xᵏ, where x is drawn from Exponential(1) and k = 1 / ``concentration``."""
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
@@ -300,7 +300,7 @@ class Weibull(TransformedDistribution):
 
 
 class Kumaraswamy(TransformedDistribution):
-    """(1 - u^(1/b))^(1/a), where u is uniform in (0, 1), a is ``concentration1`` and b is ``concentration0``."""
+    """(1 - u^(1/b))^(1/a), where u is uniform in (0, 1), a is ``concentration1``, and b is ``concentration0``."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
@@ -320,7 +320,7 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def mode(self) -> Tensor:
-        """((a - 1) / (a b - 1))^(1 / a), computed as in PyTorch; NaN where a or b is below 1."""
+        """((a - 1) / (a b - 1))^(1 / a), computed as in PyTorch, or NaN where a or b is below 1."""
         a, b = self.concentration1, self.concentration0
         log_mode = a.reciprocal() * (-b).log1p() - (-a * b).log1p()
         return where((a < 1).logical_or(b < 1), math.nan, log_mode.exp())

@@ -22,7 +22,7 @@ _RULES: dict[tuple[type, type], Rule] = {}
 
 
 class Distribution:
-    """A batch of independent distributions. The batch has shape ``batch_shape``, and each sample ``event_shape``.
+    """A batch of independent distributions. The batch has shape ``batch_shape``; each sample has shape ``event_shape``.
 
     Parameters are tensors whose shapes broadcast; many can also be numbers. A subclass stores them as attributes. Their
     constraints are in ``arg_constraints``, and the constraint on samples is ``support``. A subclass implements
@@ -86,11 +86,11 @@ class Distribution:
         return Size((*size_of(sample_shape), *self._batch_shape, *self._event_shape))
 
     def _empty(self, sample_shape: Any, like: Tensor) -> Tensor:
-        """An empty tensor for samples, with the dtype and device of a parameter."""
+        """An uninitialised tensor for samples, with the dtype and device of a parameter."""
         return empty(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
 
     def _even(self, sample_shape: Any, like: Tensor) -> Tensor:
-        """Uniform numbers in [0, 1), with the dtype and device of a parameter."""
+        """Uniform random numbers in [0, 1), with the dtype and device of a parameter."""
         return rand(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
@@ -165,7 +165,7 @@ class Distribution:
         raise NotImplementedError(f"{type(self).__name__} does not support rsample(): use sample() and log_prob()")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All K possible values along a new first axis. The batch axes have length 1 unless ``expand``."""
+        """All K possible values along a new first axis. The batch axes have length 1 unless ``expand`` is True."""
         values = self._all_values()
         values = values.view(-1, *(1,) * len(self._batch_shape), *self._event_shape)
         return values.expand(-1, *self._batch_shape, *self._event_shape) if expand else values
@@ -192,7 +192,7 @@ class Distribution:
         raise NotImplementedError
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The inverse of ``cdf``: the quantile for a probability."""
+        """The inverse of ``cdf``, which returns the quantile for a probability."""
         raise NotImplementedError
 
     def _validate_sample(self, value: Tensor) -> None:
@@ -252,8 +252,8 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """∑ p log(p / q) for each batch element, computed by a registered rule or, for distributions of the same class, by
-    ``_kl``. Raises NotImplementedError if neither exists."""
+    """The KL divergence ∑ p log(p / q) for each batch element. It is computed by a registered rule or, for
+    distributions of the same class, by ``_kl``. Raises NotImplementedError if neither exists."""
     for kind_p in type(p).__mro__:
         for kind_q in type(q).__mro__:
             rule = _RULES.get((kind_p, kind_q))

@@ -1,8 +1,8 @@
 """Distributions of random events in continuous time, and distributions derived from them.
 
 Exponential models the time to the first event, Gamma the time to several events, and Poisson the number of events in an
-interval. Chi2, the sum of squares of normal variables, is a Gamma. StudentT is a normal variable divided by the root of
-a mean of squares. Dirichlet draws K probabilities: gamma variables divided by their sum. Beta draws the first of two.
+interval. Chi2 is the Gamma distribution of a sum of squared normal variables. StudentT is a normal variable divided by
+a root mean square. Dirichlet divides K gamma variables by their sum to obtain probabilities. Beta is the first of two.
 
 Samples are correctly distributed but, except for Exponential, differ from PyTorch's for the same seed.
 """
@@ -28,7 +28,7 @@ from .utils import Value, broadcast_all, formula, method
 
 
 class Exponential(Distribution):
-    """Positive numbers with density rate · exp(-rate · x). ``rate``: a tensor or a number."""
+    """Positive numbers with density rate · exp(-rate · x). ``rate`` is a tensor or a number."""
 
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
@@ -50,7 +50,7 @@ class Exponential(Distribution):
 
 
 class Poisson(Distribution):
-    """Counts n with probability rateⁿ exp(-rate) / n!. ``rate``: the expected count, a tensor or a number."""
+    """Counts n with probability rateⁿ exp(-rate) / n!. ``rate``, a tensor or a number, is the expected count."""
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
@@ -82,8 +82,8 @@ def _with_grad(samples: Tensor, alpha: Tensor, grad: Any) -> Tensor:
 
 
 def _grad(alpha: Any, samples: Any) -> Any:
-    """dz/dα of gamma samples z at a fixed value of the CDF F, which is -∂F/∂α divided by the density (Figurnov et al.
-    2018). ∂F/∂α is approximated by a finite difference of F, or of F - 1 where z exceeds α."""
+    """The derivative dz/dα of gamma samples z at a fixed value of the CDF F. It is -∂F/∂α divided by the density
+    (Figurnov et al. 2018). ∂F/∂α is approximated by a finite difference of F, or of F - 1 where z exceeds α."""
     step, z = 1e-4 * np.minimum(alpha, np.sqrt(alpha)), tensor(samples)
     below, above = (
         np.where(samples < alpha, igamma(a, z).numpy(), -igammac(a, z).numpy())
@@ -99,7 +99,7 @@ def _positive(samples: Tensor) -> Tensor:
 
 
 class Gamma(Distribution):
-    """Positive numbers with density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α); α is ``concentration``, a tensor or a number."""
+    """Positive numbers with density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α). α is ``concentration``, a tensor or a number."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
@@ -146,7 +146,7 @@ class Chi2(Gamma):
 
 class StudentT(Distribution):
     """loc + scale · z / √(c / df), where z is standard normal and c is drawn from Chi2(df). Parameters are tensors or
-    numbers; ``df`` and ``scale`` must be positive. The mean exists for ``df`` > 1, and the variance for ``df`` > 2."""
+    numbers; ``df`` and ``scale`` must be positive. The mean exists if ``df`` > 1, and the variance if ``df`` > 2."""
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -183,7 +183,7 @@ class StudentT(Distribution):
 
 
 class Dirichlet(Distribution):
-    """Vectors of K probabilities, with density ∏ xᵅ⁻¹ / B(α), where α is ``concentration``, (..., K), and positive."""
+    """Vectors of K probabilities with density ∏ xᵅ⁻¹ / B(α). α is ``concentration``, (..., K), and must be positive."""
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
@@ -205,14 +205,14 @@ class Dirichlet(Distribution):
 
     @property
     def mode(self) -> Tensor:
-        """(α - 1) / ∑ (α - 1), with α - 1 clamped to at least 0. One-hot for the first class if all α are below 1."""
+        """(α - 1) / ∑ (α - 1), with α - 1 clamped to at least 0. If all α are below 1, it is one-hot for class 0."""
         above = (self.concentration - 1).clamp(min=0)
         corner = one_hot(above.argmax(-1), self._event_shape[0]).to(above)  # as in PyTorch
         below = (self.concentration < 1).all(-1).unsqueeze(-1).expand_as(above)
         return where(below, corner, above / above.sum(-1, keepdim=True))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Gamma samples G(α + 1) u^(1 / α) over their sum, never 0 or 1, in log space because small α may underflow."""
+        """Divide gamma samples G(α + 1) u^(1 / α) by their sum, in log space to avoid underflow. Clamp to (0, 1)."""
         alpha, info = self.concentration.expand(self._extended_shape(sample_shape)), dt.finfo(self.concentration.dtype)
         shapes = alpha.detach().cpu().double().numpy()
         generator = np.random.default_rng(default_generator.random64())
@@ -234,7 +234,7 @@ class Dirichlet(Distribution):
 
 
 class Beta(Distribution):
-    """Numbers from 0 to 1 with density xᵃ⁻¹ (1 - x)ᵇ⁻¹ / B(a, b). a is ``concentration1``, and b ``concentration0``."""
+    """Numbers from 0 to 1 with density xᵃ⁻¹ (1 - x)ᵇ⁻¹ / B(a, b). a is ``concentration1``; b is ``concentration0``."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
@@ -257,7 +257,7 @@ class Beta(Distribution):
 
 
 class FisherSnedecor(Distribution):
-    """A ratio of Chi2 variables, each divided by its degrees of freedom, ``df1`` or ``df2`` (tensors or numbers)."""
+    """The ratio of two Chi2 variables, divided by their degrees of freedom ``df1`` and ``df2`` (tensors or numbers)."""
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
@@ -272,7 +272,7 @@ class FisherSnedecor(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """2 b² (a + b - 2) / (a (b - 2)² (b - 4)), where a is df1 and b is df2. NaN where b is 4 or less."""
+        """2 b² (a + b - 2) / (a (b - 2)² (b - 4)), where a is df1 and b is df2, or NaN where b is 4 or less."""
         a, b = self.df1, self.df2
         return where(b > 4, 2 * b.pow(2) * (a + b - 2) / (a * (b - 2).pow(2) * (b - 4)), math.nan)
 

@@ -1,8 +1,8 @@
 """Location-scale families, and the uniform and von Mises distributions.
 
-The location-scale families are Normal; Laplace, two exponential distributions back to back; Gumbel, the limit of the
-maximum of many variables; and Cauchy, the ratio of two normal variables, whose tails are so heavy that it has no mean.
-Uniform makes all numbers between two bounds equally likely. VonMises resembles a normal distribution on the circle.
+The location-scale families are Normal, Laplace, Gumbel and Cauchy. Laplace is a two-sided exponential distribution.
+Gumbel is the limit of the maximum of many variables. Cauchy is the ratio of two normal variables; its tails are too
+heavy for a mean. Uniform has a constant density between two bounds. VonMises is a circular analogue of Normal.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .utils import Value, broadcast_all, except_where, formula, method
 
 
 class LocationScale(Distribution):
-    """The base class of Normal, Laplace, Gumbel and Cauchy. ``loc`` is the location, and ``scale``, which is positive,
-    is the width. Both are tensors or numbers."""
+    """The base class of Normal, Laplace, Gumbel and Cauchy. ``loc`` is the location, and ``scale`` is the width, which
+    must be positive. Both are tensors or numbers."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -82,7 +82,7 @@ EULER = 0.57721566490153286060
 
 
 class Gumbel(LocationScale):
-    """loc - scale · log(-log u), where u is uniform in (0, 1)."""
+    """The distribution of loc - scale · log(-log u), where u is uniform in (0, 1)."""
 
     mean = formula(lambda d: d.loc + d.scale * EULER)
     mode = formula(lambda d: d.loc)
@@ -118,7 +118,7 @@ class Cauchy(LocationScale):
 
 
 class Uniform(Distribution):
-    """The uniform distribution on [``low``, ``high``), where both are tensors or numbers, and ``low`` < ``high``."""
+    """The uniform distribution on [``low``, ``high``). Both bounds are tensors or numbers, and ``low`` < ``high``."""
 
     has_rsample = True
 
@@ -156,7 +156,7 @@ def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
 
 
 class VonMises(Distribution):
-    """Angles from -π to π with a density proportional to exp(concentration · cos(x - loc))."""
+    """A distribution of angles from -π to π whose density is proportional to exp(concentration · cos(x - loc))."""
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real

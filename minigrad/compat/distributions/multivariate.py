@@ -57,14 +57,14 @@ class _OfMatrix(Distribution):
         return linalg.inv(self.scale_tril.tril())
 
     def _half_log_det(self) -> Tensor:
-        """log det L, half the log-determinant of the covariance matrix."""
+        """log det L, which is half the log-determinant of the covariance matrix."""
         return self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
 class MultivariateNormal(_OfMatrix):
-    """Vectors of length n with mean ``loc``, (..., n). One of three matrices, (..., n, n), is required: the
-    positive definite covariance matrix, its inverse, or its Cholesky factor, a lower triangle with a positive diagonal.
-    Raises ValueError unless exactly one matrix is given, or if an argument has too few axes."""
+    """Gaussian vectors of length n with mean ``loc``, (..., n). Pass one of three matrices, (..., n, n): the covariance
+    matrix, which is positive definite; its inverse; or its Cholesky factor, which is lower triangular with a positive
+    diagonal. Raises ValueError unless exactly one matrix is passed, or if an argument has too few axes."""
 
     arg_constraints = {"loc": constraints.real_vector, **_OfMatrix._MATRICES}
     support = constraints.real_vector
@@ -111,8 +111,8 @@ class MultivariateNormal(_OfMatrix):
 
 
 class LowRankMultivariateNormal(MultivariateNormal):
-    """Vectors of length n with mean ``loc``, (..., n), and covariance matrix W Wᵀ plus a diagonal. W is ``cov_factor``,
-    (..., n, m). The diagonal ``cov_diag``, (..., n), is positive. Raises ValueError if the shapes do not match."""
+    """Gaussian vectors of length n with mean ``loc``, (..., n), and covariance W Wᵀ + D. W is ``cov_factor``, (..., n,
+    m), and D has the positive diagonal ``cov_diag``, (..., n). Raises ValueError if the shapes do not match."""
 
     arg_constraints = {
         "loc": constraints.real_vector,
@@ -143,7 +143,7 @@ class LowRankMultivariateNormal(MultivariateNormal):
 
 
 class Wishart(_OfMatrix):
-    """Z Zᵀ, where the ``df`` columns of Z are normal vectors of length n with mean 0 and a covariance specified as for
+    """Z Zᵀ, where the ``df`` columns of Z are normal with length n and mean 0. Their covariance is specified as for
     MultivariateNormal. ``df`` exceeds n - 1 and may be fractional. Samples differ from PyTorch's for the same seed."""
 
     arg_constraints = {**_OfMatrix._MATRICES, "df": constraints.greater_than(0)}
@@ -165,7 +165,7 @@ class Wishart(_OfMatrix):
         vars(self)[name] = matrix.expand((*like.shape, n, n))
         super().__init__(like.shape, (n, n), validate_args)
 
-    _df = formula(lambda d: d.df[..., None, None], doc="``df`` with two new axes.")
+    _df = formula(lambda d: d.df[..., None, None], doc="``df`` with two new trailing axes.")
     mean = formula(lambda d: d._df * d.covariance_matrix)
     mode = formula(lambda d: where((k := d._df - d._event_shape[-1] - 1) > 0, k, math.nan) * d.covariance_matrix)
 
@@ -200,8 +200,8 @@ class Wishart(_OfMatrix):
 
 
 class LKJCholesky(Distribution):
-    """The Cholesky factor, (``dim``, ``dim``), of a correlation matrix C, whose density is proportional to det Cᵅ⁻¹. If
-    the ``concentration`` α is 1, all correlation matrices are equally likely; a larger α favours the identity."""
+    """The Cholesky factor of a (``dim``, ``dim``) correlation matrix C. The density of C is proportional to (det C)ᵅ⁻¹.
+    If α, the ``concentration``, is 1, all matrices are equally likely; a larger α favours the identity."""
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky

@@ -140,7 +140,7 @@ class _InverseTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """Several transforms, one after another."""
+    """The composition of several transforms, which are applied in order."""
 
     _values = ("parts",)
 
@@ -149,7 +149,7 @@ class ComposeTransform(Transform):
         self.parts = [part.with_cache(cache_size) if cache_size else part for part in parts]
 
     def _ends(self, parts: Sequence[Transform], start: str, end: str) -> Any:
-        """The constraint at one end, with as many axes as the parts require. ``parts`` start at the other end."""
+        """The domain or codomain (``end``), with as many event axes as the parts need. The last part is at this end."""
         if not parts:
             return constraints.real
         constraint, axes = getattr(parts[-1], end), getattr(parts[0], start).event_dim
@@ -204,7 +204,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """``base_transform``, with ``reinterpreted_batch_ndims`` more trailing axes in each event."""
+    """``base_transform``, with its last ``reinterpreted_batch_ndims`` batch axes included in the event."""
 
     _values = ("base_transform", "reinterpreted_batch_ndims")
 
@@ -237,7 +237,7 @@ class IndependentTransform(Transform):
 
 
 class CatTransform(Transform):
-    """One transform for each part of a tensor along an axis. Part i has length ``lengths[i]``."""
+    """Applies one transform to each part of a tensor along an axis. Part i has length ``lengths[i]``."""
 
     def __init__(
         self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
@@ -267,7 +267,7 @@ class CatTransform(Transform):
 
 
 class StackTransform(CatTransform):
-    """One transform for each slice of a tensor along an axis."""
+    """Applies one transform to each slice of a tensor along an axis."""
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(tseq, dim, cache_size=cache_size)
@@ -284,7 +284,7 @@ Rule = Callable[..., Any]
 
 
 def _elementwise(name: str, codomain: Any, call: Rule, inverse: Rule, jacobian: Rule | None, doc: str) -> Any:
-    """Create a class of transforms of real numbers. Without a rule for the Jacobian, they are not bijective."""
+    """Create a class that transforms real numbers elementwise. If ``jacobian`` is None, it is not bijective."""
     rules: dict[str, Any] = {"_call": lambda self, x: call(x), "_inverse": lambda self, y: inverse(y)}
     if jacobian is not None:
         rules.update(bijective=True, sign=1, log_abs_det_jacobian=lambda self, x, y: jacobian(x, y))
@@ -323,7 +323,7 @@ AbsTransform = _elementwise("AbsTransform", constraints.positive, lambda x: x.ab
 
 
 class AffineTransform(Transform):
-    """loc + scale · x, with ``event_dim`` axes in an event."""
+    """loc + scale · x, where an event has ``event_dim`` axes."""
 
     bijective = True
     event_dim = 0
@@ -372,7 +372,7 @@ class PowerTransform(Transform):
 
 
 class CumulativeDistributionTransform(Transform):
-    """The ``cdf`` of a distribution: the probability that a sample is at most x."""
+    """The ``cdf`` of a distribution, which is the probability that a sample is at most x."""
 
     bijective = True
     codomain = constraints.unit_interval
@@ -419,7 +419,7 @@ class ReshapeTransform(Transform):
 
 
 class SoftmaxTransform(Transform):
-    """Probabilities from unnormalised log-probabilities."""
+    """Converts unnormalised log-probabilities to probabilities."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
     _values = ()
@@ -428,7 +428,7 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """K probabilities from K - 1 numbers. Each number determines what fraction of the remainder the next class gets."""
+    """Converts K - 1 numbers to K probabilities. Each number sets the next class's fraction of the remainder."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
     bijective = True
@@ -456,7 +456,7 @@ class StickBreakingTransform(Transform):
 
 
 class LowerCholeskyTransform(Transform):
-    """The lower triangle of a matrix, with eˣ on the diagonal."""
+    """The lower triangle of a matrix, with eˣ in place of each diagonal element x."""
 
     domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
     _values = ()
@@ -478,7 +478,7 @@ class PositiveDefiniteTransform(LowerCholeskyTransform):
 
 
 class CorrCholeskyTransform(Transform):
-    """The Cholesky factor of a D by D correlation matrix, from D (D - 1) / 2 numbers."""
+    """Converts D (D - 1) / 2 numbers to the Cholesky factor of a D by D correlation matrix."""
 
     domain, codomain = constraints.real_vector, constraints.corr_cholesky
     bijective = True

@@ -20,8 +20,8 @@ Shape = tuple[int, ...]
 
 
 class lazy_property(cached_property[Any]):
-    """A property computed on first use. It is recorded even in ``no_grad``, so that it has a gradient even if
-    ``sample()`` was the first to use it."""
+    """A property computed on first use. The computation is recorded even within ``no_grad``, so that the property has a
+    gradient even if ``sample()`` was the first to use it."""
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         with enable_grad():
@@ -29,7 +29,7 @@ class lazy_property(cached_property[Any]):
 
 
 class formula(property):
-    """A property defined by a formula: ``mean = formula(lambda d: d.loc)``. It inherits its docstring."""
+    """A property defined by a formula, as in ``mean = formula(lambda d: d.loc)``. Its docstring is inherited."""
 
     def __init__(self, rule: Callable[[Any], Tensor], doc: str | None = None) -> None:
         super().__init__(rule)
@@ -43,7 +43,7 @@ class formula(property):
 
 
 class _Method(NamedTuple):
-    """A method defined by a formula: ``entropy = method(lambda d: d.scale.log())``. It inherits its type hints."""
+    """A method defined by a formula, as in ``entropy = method(lambda d: d.scale.log())``. Type hints are inherited."""
 
     rule: Callable[..., Any]
 
@@ -86,7 +86,7 @@ def inside(probs: Tensor) -> Tensor:
 
 
 def log_odds(probs: Tensor) -> Tensor:
-    """log(p / (1 - p)), finite even at 0 and 1."""
+    """log(p / (1 - p)), which is finite even for p = 0 and p = 1."""
     probs = inside(probs)
     return probs.log() - log1p(-probs)
 
@@ -103,7 +103,7 @@ def except_where(condition: Tensor, instead: float, value: Tensor) -> Tensor:
 
 
 def size(shape: Any) -> Size:
-    """A shape from any sequence of ints."""
+    """Convert any sequence of ints to a shape."""
     return shape if isinstance(shape, Size) else Size(tuple(shape))
 
 
@@ -126,7 +126,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 
 
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
-    """The inverse of ``tril_matrix_to_vec``, 0 elsewhere: (..., N) -> (..., D, D). Raises ValueError if no D fits N."""
+    """The inverse of ``tril_matrix_to_vec``: (..., N) -> (..., D, D), 0 elsewhere. Raises ValueError if no D fits N."""
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n > dt.finfo(vec.dtype).eps:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Variants of view functions that return a copy instead of a view, with gradients."""
+"""Differentiable variants of view functions that return a copy instead of a view."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from .equations import check_sides, matrices, or_nan, solve_triangular, square
 
 @method
 def cholesky(A: Tensor, upper: bool = False) -> Tensor:
-    """L in A = L Lᴴ, or Lᴴ if ``upper``. Raises LinAlgError if a matrix is not positive definite."""
+    """Return L such that A = L Lᴴ, or Lᴴ if ``upper``. Raises LinAlgError if a matrix is not positive definite."""
     lower: Tensor = apply(ops.cholesky, (square(A, "cholesky"),))
     return lower.mH if upper else lower
 
@@ -30,8 +30,8 @@ def cholesky(A: Tensor, upper: bool = False) -> Tensor:
 def cholesky_ex(
     A: Tensor, *, upper: bool = False, check_errors: bool = False
 ) -> return_types.linalg_cholesky_ex[Tensor]:
-    """(L, info). info is 0, or the order of the first leading minor that is not positive definite. In that case, L is
-    NaN or, with ``check_errors``, LinAlgError is raised."""
+    """Return (L, info). info is 0, or the order of the first leading minor that is not positive definite. In the latter
+    case, L is NaN or, with ``check_errors``, LinAlgError is raised."""
     parts = or_nan(lambda A: cholesky(A, upper), square(A, "cholesky_ex"), _first_minor, check_errors)
     return return_types.linalg_cholesky_ex(*parts)
 
@@ -48,10 +48,10 @@ def _first_minor(x: Array) -> int:
 
 @spelled
 def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eig[Tensor]:
-    """(eigenvalues in ascending order, eigenvectors) of symmetric or complex Hermitian matrices.
+    """Return (eigenvalues in ascending order, eigenvectors) of symmetric or complex Hermitian matrices.
 
     Eigenvectors have a gradient if the eigenvalues are distinct and the loss does not depend on the vectors' signs.
-    ``UPLO``: the triangle to read, "L" or "U".
+    ``UPLO`` is the triangle to read, "L" or "U".
     """
     return return_types.linalg_eigh(*apply(ops.eigh, (square(A, "eigh"), _side(UPLO, "eigh"))))
 
@@ -75,7 +75,7 @@ def _side(triangle: str, name: str) -> str:
 
 @spelled
 def eig(A: Tensor) -> return_types.linalg_eig[Tensor]:
-    """(eigenvalues, unit eigenvectors) of square matrices. Both are complex and in no particular order.
+    """Return (eigenvalues, unit eigenvectors) of square matrices. Both are complex and in no particular order.
 
     The gradient exists if the eigenvalues are distinct and the loss does not depend on the phases of the vectors.
     """
@@ -90,10 +90,10 @@ def eigvals(A: Tensor) -> Tensor:
 
 @spelled
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> return_types.linalg_svd[Tensor]:
-    """(U, S, Vᴴ) in A = U diag(S) Vᴴ, with singular values in descending order.
+    """Return (U, S, Vᴴ) such that A = U diag(S) Vᴴ, with singular values in descending order.
 
     U and V have a gradient if the singular values are distinct and the loss does not depend on the vectors' signs. The
-    extra columns of ``full_matrices`` have no gradient. ``driver`` is ignored; minigrad always uses gesdd.
+    extra columns for ``full_matrices`` have no gradient. ``driver`` is ignored; minigrad always uses gesdd.
     """
     return return_types.linalg_svd(*apply(ops.svd, (matrices(A, "svd"), bool(full_matrices))))
 
@@ -109,8 +109,8 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 @spelled
 def qr(A: Tensor, mode: str = "reduced") -> return_types.qr[Tensor]:
-    """(Q, R) in A = Q R, where Q has orthonormal columns and R is upper triangular. ``mode``: "reduced"; "complete",
-    for a square Q; or "r", for R only (Q is empty, and there is no gradient)."""
+    """Return (Q, R) such that A = Q R. Q has orthonormal columns, and R is upper triangular. ``mode`` is "reduced";
+    "complete", which makes Q square; or "r", which computes only R (Q is empty, and there is no gradient)."""
     matrices(A, "qr")
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced', 'r', or 'complete'")
@@ -121,8 +121,8 @@ def qr(A: Tensor, mode: str = "reduced") -> return_types.qr[Tensor]:
 
 @spelled
 def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor[Tensor]:
-    """(LU, pivots) for A = P L U. LU contains U and, below its diagonal, L, which has a unit diagonal. The pivots are
-    LAPACK's, in int32. Raises LinAlgError if U has a zero on its diagonal, by which ``lu_solve`` would divide."""
+    """Return (LU, pivots) for A = P L U. LU contains U and, below the diagonal, L without its unit diagonal. The pivots
+    are LAPACK's, in int32. Raises LinAlgError if U has a zero on its diagonal, by which ``lu_solve`` would divide."""
     return return_types.linalg_lu_factor(*lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
 
@@ -130,7 +130,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor
 def lu_factor_ex(
     A: Tensor, *, pivot: bool = True, check_errors: bool = False
 ) -> return_types.linalg_lu_factor_ex[Tensor]:
-    """(LU, pivots, info), as in ``lu_factor``. info is 0, or the position of the first zero on U's diagonal."""
+    """Return (LU, pivots, info), as in ``lu_factor``. info is 0, or the position of the first zero on U's diagonal."""
     LU, pivots, info = apply(ops.lu_factor, (_pivoted(A, pivot, "lu_factor"),))
     if check_errors and bool((info != 0).any()):
         place = int(info[info != 0][0])
@@ -146,7 +146,7 @@ def _pivoted(A: Tensor, pivot: bool, name: str) -> Tensor:
 
 @spelled
 def lu(A: Tensor, *, pivot: bool = True) -> return_types.lu_unpack[Tensor]:
-    """(P, L, U) in A = P L U: a permutation matrix, a unit lower triangular and an upper triangular matrix."""
+    """Return (P, L, U) for A = P L U. P is a permutation matrix, L unit lower triangular, and U upper triangular."""
     return return_types.linalg_lu(*lu_unpack(*apply(ops.lu_factor, (_pivoted(A, pivot, "lu"),))[:2]))
 
 
@@ -154,8 +154,8 @@ def lu(A: Tensor, *, pivot: bool = True) -> return_types.lu_unpack[Tensor]:
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> return_types.lu_unpack[Tensor]:
-    """(P, L, U) from the results of ``linalg.lu_factor``. Parts that are not unpacked are empty. Raises RuntimeError if
-    the pivots are not int32."""
+    """Return (P, L, U) from the results of ``linalg.lu_factor``. Parts that are not unpacked are empty. Raises
+    RuntimeError if the pivots are not int32."""
     if LU_pivots.array.dtype != np.int32:
         raise RuntimeError(f"lu_unpack: LU_pivots is expected to be a tensor of int32, not of {LU_pivots.dtype}")
     rows, columns = LU_data.array.shape[-2:]
@@ -171,7 +171,7 @@ def lu_unpack(
 
 @spelled
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """Solve A X = B (X A = B if not ``left``) for the A passed to ``lu_factor``, or for Aᴴ if ``adjoint``."""
+    """Solve A X = B (X A = B if not ``left``), where A was passed to ``lu_factor``. If ``adjoint``, Aᴴ replaces A."""
     if not left:
         return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     square(LU, "lu_solve")
@@ -183,8 +183,8 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 
 @spelled
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor[Tensor]:
-    """(LD, pivots) of symmetric or, if ``hermitian``, Hermitian matrices, in LAPACK's format, without a gradient. Only
-    the lower triangle is read. Raises LinAlgError if D has a zero on its diagonal, as ``ldl_solve`` divides by it."""
+    """Return (LD, pivots) of symmetric (or ``hermitian``) matrices in LAPACK's format, without a gradient. Only the
+    lower triangle is read. Raises LinAlgError if D has a zero on its diagonal, as ``ldl_solve`` divides by it."""
     return return_types.linalg_ldl_factor(*ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
 
 
@@ -192,19 +192,19 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl
 def ldl_factor_ex(
     A: Tensor, *, hermitian: bool = False, check_errors: bool = False
 ) -> return_types.linalg_ldl_factor_ex[Tensor]:
-    """(LD, pivots, info), as in ``ldl_factor``. info is 0, or the position of the first zero on D's diagonal."""
+    """Return (LD, pivots, info), as in ``ldl_factor``. info is 0, or the position of the first zero on D's diagonal."""
     if square(A, "ldl_factor").requires_grad:
-        raise NotImplementedError("linalg.ldl_factor has no gradient: use x.detach(), or linalg.solve or cholesky")
+        raise NotImplementedError("linalg.ldl_factor has no gradient: use x.detach(), linalg.solve or linalg.cholesky")
     LD, pivots, info = map(wrap, indefinite.ldl_factor(A.array, hermitian))
     if check_errors and bool((info != 0).any()):
         place = int(info[info != 0][0])
-        raise LinAlgError(f"linalg.ldl_factor: D[{place},{place}] is zero: ldl_solve would divide by it")
+        raise LinAlgError(f"linalg.ldl_factor: D[{place},{place}] is zero, and ldl_solve would divide by it")
     return return_types.linalg_ldl_factor_ex(LD, pivots, info)
 
 
 @spelled
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """Solve A X = B for the A passed to ``ldl_factor`` and B of shape (..., N, K). Only B gets a gradient. Raises
+    """Solve A X = B, where A was passed to ``ldl_factor`` and B has shape (..., N, K). Only B gets a gradient. Raises
     RuntimeError if shapes or dtypes do not match."""
     check_sides(square(LD, "ldl_solve"), B, True, "ldl_solve")
     if LD.array.shape[:-1] != pivots.array.shape or pivots.array.dtype.kind not in "iu":
@@ -217,8 +217,8 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
 
 @spelled
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
-    """The first N columns of H₁ … Hₖ, where Hᵢ = 1 − τᵢ vᵢ vᵢᴴ, and vᵢ is a one followed by the input's column i below
-    the diagonal. The input has shape (..., M, N) with M ≥ N, and τ has shape (..., K) with K ≤ N."""
+    """The first N columns of H₁ … Hₖ, where Hᵢ = I − τᵢ vᵢ vᵢᴴ. vᵢ is a one followed by the elements of the input's
+    column i below the diagonal. The input has shape (..., M, N) with M ≥ N, and τ has shape (..., K) with K ≤ N."""
     matrices(input, "householder_product")
     rows, columns = input.array.shape[-2:]
     if rows < columns:

@@ -52,15 +52,15 @@ def inverse(A: Tensor) -> Tensor:
 
 @spelled
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_ex[Tensor]:
-    """(inverse, info). info is 0 or, for a singular matrix, the elimination step with a zero pivot. In that case, the
-    inverse is NaN or, with ``check_errors``, LinAlgError is raised."""
+    """Return (inverse, info). info is 0 or, for a singular matrix, the elimination step with a zero pivot. In the
+    latter case, the inverse is NaN or, with ``check_errors``, LinAlgError is raised."""
     return return_types.linalg_inv_ex(*or_nan(inverse, square(A, "inv_ex"), _zero_pivot, check_errors))
 
 
 def or_nan(
     function: Callable[[Tensor], Tensor], A: Tensor, failure: Callable[[Array], int], check_errors: bool, axes: int = 2
 ) -> tuple[Tensor, Tensor]:
-    """(result, info). If ``function`` fails for a matrix, its result is NaN over the last ``axes`` axes or, with
+    """Return (result, info). Where ``function`` fails, the result is NaN over the last ``axes`` axes or, with
     ``check_errors``, LinAlgError is raised. ``failure`` returns the info for a matrix, which is 0 on success."""
     try:
         return function(A), zeros(A.array.shape[:-2], dtype=dt.int32, device=A.device)
@@ -97,7 +97,7 @@ def slogdet(A: Tensor) -> return_types.slogdet[Tensor]:
 
 @method
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinant (the principal value if complex); NaN where the determinant is negative."""
+    """The logarithm of the determinant (the principal value if complex), or NaN where the determinant is negative."""
     sign, size = slogdet(input)
     if input.array.dtype.kind == "c":
         return size + sign.angle() * 1j
@@ -106,8 +106,8 @@ def logdet(input: Tensor) -> Tensor:
 
 @spelled
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse of a tensor as a matrix: its first ``ind`` axes index the rows, and the others the columns. Raises
-    RuntimeError if ``ind`` is not positive, or the numbers of rows and columns differ."""
+    """The inverse of a tensor viewed as a matrix. Its first ``ind`` axes index the rows, and the others the columns.
+    Raises RuntimeError if ``ind`` is not positive, or the numbers of rows and columns differ."""
     if ind <= 0:
         raise RuntimeError(f"linalg.tensorinv: Expected a strictly positive integer for 'ind', not {ind}")
     rows, columns = A.array.shape[:ind], A.array.shape[ind:]
@@ -119,11 +119,11 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 
 @spelled
 def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    """The Moore-Penrose pseudo-inverse, from singular values, or from eigenvalues if ``hermitian``.
+    """The Moore-Penrose pseudo-inverse, computed from singular values, or from eigenvalues if ``hermitian``.
 
     Args:
-        atol, rtol: numbers, or tensors with one number per matrix. Values up to max(atol, rtol · the largest) count as
-            0. By default, ``rtol`` is max(M, N) times the dtype's eps, or 0 if ``atol`` is positive.
+        atol, rtol: numbers, or tensors with one number per matrix. Values up to max(atol, rtol · the largest value)
+            count as 0. By default, ``rtol`` is max(M, N) times the dtype's eps, or 0 if ``atol`` is positive.
         rcond: an older name for rtol.
     """
     matrices(A, "pinv")
@@ -192,8 +192,8 @@ def check_sides(A: Tensor, B: Tensor, left: bool, name: str) -> None:
 def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False
 ) -> return_types.linalg_solve_ex[Tensor]:
-    """(result of ``solve``, info). info is 0 or, for a singular matrix, the elimination step with a zero pivot. In that
-    case, the result is NaN or, with ``check_errors``, LinAlgError is raised."""
+    """Return (result of ``solve``, info). info is 0 or, for a singular matrix, the elimination step with a zero pivot.
+    In the latter case, the result is NaN or, with ``check_errors``, LinAlgError is raised."""
     axes = 1 if B.array.ndim == 1 or B.array.shape == A.array.shape[:-1] else 2
     solution = or_nan(lambda A: solve(A, B, left=left), A, _zero_pivot, check_errors, axes)
     return return_types.linalg_solve_ex(*solution)
@@ -202,7 +202,7 @@ def solve_ex(
 @spelled
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """Solve A X = B (X A = B if not ``left``) for the upper or lower triangle of A. The result is not finite if the
-    diagonal has a zero. ``unitriangular`` uses a diagonal of ones. Raises RuntimeError for invalid shapes or dtypes."""
+    diagonal has a 0. ``unitriangular`` assumes a diagonal of ones. Raises RuntimeError for invalid shapes or dtypes."""
     square(A, "solve_triangular")
     check_sides(A, B, left, "solve_triangular")
     if not left:
@@ -222,7 +222,7 @@ def triangular_solve(
 
 @method
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
-    """Solve L Lᴴ X = input, or Lᴴ L X = input if ``upper``, for L from ``linalg.cholesky`` (``input2``)."""
+    """Solve L Lᴴ X = input, or Lᴴ L X = input if ``upper``, where L is ``input2``, from ``linalg.cholesky``."""
     L: Tensor = square(input2, "cholesky_solve")
     check_sides(L, input, True, "cholesky_solve")
     return apply(ops.cholesky_solve, (L.mH if upper else L, input))
@@ -254,11 +254,11 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
 def lstsq(
     A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> return_types.linalg_lstsq[Tensor]:
-    """(solution, residuals, rank, singular_values) for the X of least norm that minimises ‖A X − B‖.
+    """Return (solution, residuals, rank, singular_values) for the X of least norm that minimises ‖A X − B‖.
 
-    The solution is always computed from singular values, as by gelsd. As in PyTorch, ``driver`` determines the other
-    results: the rank, except with "gels"; the singular values with "gelsd" and "gelss"; and the residuals ‖A X − B‖² of
-    each column, except with "gelsy" (the default), if A has more rows than columns and full rank. Others are empty.
+    X is always computed from singular values, as by gelsd. As in PyTorch, ``driver`` determines which other results are
+    not empty. All drivers except "gels" return the rank. Only "gelsd" and "gelss" return singular values. All except
+    "gelsy", the default, return residuals (each column's ‖A X − B‖²) if A has more rows than columns and full rank.
 
     Args:
         rcond: singular values up to rcond times the largest count as 0; by default, eps times max(M, N).

@@ -1,4 +1,4 @@
-"""``torch.fft``: differentiable discrete Fourier transforms from the array library."""
+"""``torch.fft``: differentiable discrete Fourier transforms, computed by the array library."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = No
 
     Args:
         s: the lengths to which to cut or zero-pad the axes; -1 leaves an axis unchanged.
-        dim: the axes; by default, as many trailing axes as ``s`` has lengths, or all.
+        dim: the axes to transform; by default, the last ``len(s)`` axes, or all axes if ``s`` is None.
         norm: "backward" (the default) does not scale; "forward" divides by the number of elements n, and "ortho" by √n.
 
     Raises RuntimeError for an unknown norm, a length below 1 or a repeated axis.
@@ -49,7 +49,7 @@ def ifftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = N
 
 
 def rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """``fftn`` of a real tensor, returning only the first n // 2 + 1 elements along the last axis, as the others are
+    """``fftn`` of a real tensor. It returns only the first n // 2 + 1 elements along the last axis, as the others are
     their conjugates. Raises RuntimeError for a complex tensor or if there are no axes; see ``fftn``."""
     _check_real(input, "rfftn")
     lengths, dims = _lengths(input, s, dim, "rfftn")
@@ -160,15 +160,15 @@ def _check_real(input: Tensor, name: str) -> None:
 
 
 def _inverse(norm: str | None) -> str:
-    """The ``norm`` that scales the opposite transform equally. Raises RuntimeError if ``norm`` is unknown."""
+    """The ``norm`` with which the opposite transform scales equally. Raises RuntimeError if ``norm`` is unknown."""
     if norm not in _INVERSE:
         raise RuntimeError(f"Invalid normalization mode: {norm!r}, expected one of {tuple(_INVERSE)[1:]}")
     return _INVERSE[norm]
 
 
 def _lengths(input: Tensor, s: Sizes, dim: Dims, name: str = "") -> tuple[tuple[int | None, ...], tuple[int, ...]]:
-    """The new lengths of the axes to transform (None to keep a length), and the axes, counted from 0. A function with a
-    ``name`` requires at least one axis."""
+    """Return the new lengths of the axes to transform (None keeps a length) and the axes as nonnegative indices. If
+    ``name`` is not empty, at least one axis is required."""
     if dim is None and s is not None:
         if len(s) > input.dim():
             raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.dim()} dimensions.")
@@ -185,7 +185,7 @@ def _lengths(input: Tensor, s: Sizes, dim: Dims, name: str = "") -> tuple[tuple[
 
 
 def _axes(input: Tensor, dim: Dims) -> tuple[int, ...]:
-    """The axes, counted from 0, or all axes by default. Raises IndexError if an axis does not exist."""
+    """The axes as nonnegative indices; all axes by default. Raises IndexError if an axis does not exist."""
     if dim is None:
         return tuple(range(input.dim()))
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
@@ -195,7 +195,7 @@ def _axes(input: Tensor, dim: Dims) -> tuple[int, ...]:
 
 
 def _of_length(input: Tensor, n: int, dim: int) -> Tensor:
-    """Cut an axis, or pad it with zeros, to the length ``n``."""
+    """Cut or zero-pad an axis to the length ``n``."""
     missing = n - input.shape[dim]
     if missing <= 0:
         return input.narrow(dim, 0, n)

@@ -1,5 +1,5 @@
-"""Products, matrix powers, distances and decompositions under their names in ``torch`` itself, whose arguments and
-results differ from those in ``torch.linalg``."""
+"""Products, matrix powers, distances and decompositions under their names in ``torch``. Their arguments and results
+differ from those of the functions in ``torch.linalg``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .equations import matrices, square
 
 @method
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """Σ conj(aᵢ) bᵢ of two vectors."""
+    """Σ conj(aᵢ) bᵢ for two vectors."""
     return dot(input.conj(), other)
 
 
@@ -42,7 +42,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
 
 @function
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """The sum of products over the last ``dims`` axes of a and the first ``dims`` axes of b, or over two lists of axes.
+    """Sum products over the last ``dims`` axes of a and the first ``dims`` of b. ``dims`` can be two lists of axes.
 
     >>> mg.tensordot(mg.ones(2, 3, 4), mg.ones(3, 4, 5), dims=2).shape
     minigrad.Size([2, 5])
@@ -69,7 +69,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 @method
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: each element of the input times the other tensor, as blocks."""
+    """The Kronecker product. It consists of blocks, each of which is an element of the input times the other tensor."""
     n = max(input.array.ndim, other.array.ndim)
     a, b = ((1,) * (n - t.array.ndim) + tuple(t.array.shape) for t in (input, other))
     left = input.reshape([k for size in a for k in (size, 1)])
@@ -98,12 +98,12 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 @function
 @rounded_once
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
-    """The p-norm distances between the rows of two batches: (..., P, M), (..., R, M) -> (..., P, R)."""
+    """The p-norm distances (..., P, R) between the rows of ``x1`` (..., P, M) and those of ``x2`` (..., R, M)."""
     return _lengths(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, "cdist")
 
 
 def _lengths(apart: Tensor, p: float, name: str) -> Tensor:
-    """The p-norms of differences along the last axis, which may be empty. For p = 0, count nonzeros, or return NaN."""
+    """The p-norms of differences along the last axis, which may be empty. If p is 0, count nonzeros; NaN yields NaN."""
     if p < 0:
         raise RuntimeError(f"{name} only supports non-negative p values")
     if p == 1:  # unlike for a norm, the gradient at NaN is NaN
@@ -114,7 +114,7 @@ def _lengths(apart: Tensor, p: float, name: str) -> Tensor:
 
 @method
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """A square matrix to the power n. A negative n means a power of its inverse."""
+    """A square matrix to the power n. If n is negative, return a power of the inverse."""
     if n < 0:
         return matrix_power(apply(ops.inverse, (input,)), -n)
     out = eye(input.array.shape[-1], dtype=input.dtype, device=input.device).expand(input.array.shape)
@@ -127,13 +127,13 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
 @method
 def matrix_exp(input: Tensor) -> Tensor:
-    """The matrix exponential of square matrices: Σ xⁿ / n!"""
+    """The matrix exponential Σ xⁿ / n! of square matrices."""
     return apply(ops.matrix_exp, (square(input, "matrix_exp"),))
 
 
 @function
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The Vandermonde matrix, (len(x), N): powers of a vector as columns, highest first unless ``increasing``."""
+    """The Vandermonde matrix (len(x), N). Its columns are powers of a vector, highest first unless ``increasing``."""
     count = x.array.shape[0] if N is None else N
     powers = arange(count, device=x.device) if increasing else arange(count - 1, -1, -1, device=x.device)
     return x.unsqueeze(-1) ** powers
@@ -142,14 +142,14 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 @function
 @rounded_once
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-norm distances between all pairs of rows, (N, M) -> (N (N - 1) / 2)."""
+    """The p-norm distances between all pairs of rows: (N, M) -> (N (N - 1) / 2)."""
     first, second = np.triu_indices(input.array.shape[0], 1)
     return _lengths(input[first] - input[second], p, "pdist")
 
 
 @method
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_types.svd[Tensor]:
-    """(U, S, V) in input = U diag(S) Vᴴ. Note that ``linalg.svd`` returns Vᴴ instead of V.
+    """Return (U, S, V) such that input = U diag(S) Vᴴ. Note that ``linalg.svd`` returns Vᴴ instead of V.
 
     Args:
         some: whether U and V have min(M, N) columns; if not, they are square.
@@ -164,13 +164,13 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_typ
 
 @method
 def qr(input: Tensor, some: bool = True) -> return_types.qr[Tensor]:
-    """(Q, R) in input = Q R. Q is square if not ``some``."""
+    """Return (Q, R) such that input = Q R. If not ``some``, Q is square."""
     return return_types.qr(*decompositions.qr(input, "reduced" if some else "complete"))
 
 
 @method
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
-    """(LU, pivots) from ``linalg.lu_factor``, followed by info if ``get_infos``."""
+    """Return (LU, pivots) from ``linalg.lu_factor``, followed by info if ``get_infos``."""
     result = decompositions.lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     return return_types._lu_with_info(*result) if get_infos else result[:2]
 
@@ -183,7 +183,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
 @method
 def geqrf(input: Tensor) -> return_types.geqrf[Tensor]:
-    """(a, tau), without a gradient. a contains R and, below it, Q's reflectors for ``linalg.householder_product``."""
+    """Return (a, tau) without a gradient. a contains R and, below it, reflectors for ``linalg.householder_product``."""
     packed, tau = on_host(lambda x: tuple(np.linalg.qr(x, "raw")), matrices(input, "geqrf").array)
     return return_types.geqrf(wrap(packed.swapaxes(-1, -2)), wrap(tau))
 
@@ -196,8 +196,8 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
 
 @method
 def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """Q input3 (input3 Q if not ``left``), where input and input2 are a and tau from ``geqrf``, which represent Q. Uses
-    Qᴴ instead of Q if ``transpose``. Raises RuntimeError if shapes do not match."""
+    """Multiply Q and input3, or input3 and Q if not ``left``. Q is represented by ``input`` and ``input2``, the results
+    a and tau of ``geqrf``. If ``transpose``, Qᴴ replaces Q. Raises RuntimeError if shapes do not match."""
     if input.array.ndim < 2 or input3.array.ndim < 2:
         raise RuntimeError(f"ormqr: input {input.shape} and other {input3.shape} must have at least 2 dimensions")
     side = -2 if left else -1
@@ -222,8 +222,8 @@ def polygamma(input: Tensor, n: int) -> Tensor:
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(U, S, V) with approximately the q largest singular values of A, or of A − M (Halko et al. 2011, algorithm 5.1).
-    ``niter``: the number of subspace iterations."""
+    """Return (U, S, V) with approximations of the q largest singular values of A, or of A − M if M is passed (Halko et
+    al. 2011, algorithm 5.1). ``niter`` is the number of subspace iterations."""
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     A = A if M is None else A - M
     wide = A.array.shape[-2] < A.array.shape[-1]
@@ -238,8 +238,8 @@ def svd_lowrank(
 
 @function
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
-    """(U, S, V) from ``svd_lowrank``, after subtracting the mean of the rows if ``center``. The columns of V are the
-    principal directions. By default, q = min(6, M, N)."""
+    """Return (U, S, V) from ``svd_lowrank``. If ``center``, first subtract the mean of the rows. The columns of V are
+    the principal directions. By default, q = min(6, M, N)."""
     most = min(A.array.shape[-2:])
     q = min(6, most) if q is None else q
     if not 0 <= q <= most:

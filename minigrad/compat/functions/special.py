@@ -61,7 +61,7 @@ xlog1py = binary(s.xlog1py, free=False, method=False, in_place=False)
 
 
 def _without_gradient(name: str, doc: str, kind: str, *order: int) -> Unary:
-    """A function from ``ops/approximations.py``."""
+    """Create a function without a gradient from an approximation in ``ops/approximations.py``."""
 
     def function(input: Tensor) -> Tensor:
         if state.grad and input.requires_grad:
@@ -78,7 +78,7 @@ def _of_orders(name: str, doc: str, kind: str) -> tuple[Unary, Unary]:
 
 
 airy_ai = _without_gradient("airy_ai", "The Airy function Ai", "airy")
-spherical_bessel_j0 = _without_gradient("spherical_bessel_j0", "sin(x) / x, 1 at 0", "spherical", 0)
+spherical_bessel_j0 = _without_gradient("spherical_bessel_j0", "sin(x) / x, which is 1 at 0", "spherical", 0)
 bessel_j0, bessel_j1 = _of_orders("bessel_j", "The Bessel function of the first kind", "first_kind")
 bessel_y0, bessel_y1 = _of_orders("bessel_y", "The Bessel function of the second kind", "second_kind")
 modified_bessel_k0, modified_bessel_k1 = _of_orders(

@@ -35,9 +35,9 @@ def stft(
         center: centre frame t at t · hop_length instead of starting it there. The signal is first padded by half a
             frame at both ends (``pad_mode``: "reflect", "replicate", "circular" or "constant").
         normalized: divide by √n_fft.
-        onesided: keep only n_fft // 2 + 1 frequencies, as the others are conjugates; the default for real input.
-        return_complex: if False, return real and imaginary parts along a new last axis. Set it for real signals.
-        align_to_window: without ``center``, start the window of frame t, instead of the frame, at t · hop_length.
+        onesided: keep only n_fft // 2 + 1 frequencies, as the others are conjugates (the default for real input).
+        return_complex: if False, return real and imaginary parts along a new last axis. Required for real signals.
+        align_to_window: if not ``center``, start the window of frame t, not the frame, at t · hop_length.
 
     Raises RuntimeError if lengths do not match, or are not positive.
     """
@@ -124,7 +124,7 @@ def istft(
 def _checked(
     function: str, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None
 ) -> tuple[str, int, int]:
-    """Check the arguments. Returns (the call as text for error messages, the hop length, the window length)."""
+    """Check the arguments. Return (the call as text for error messages, the hop length, the window length)."""
     name = f"{function}(n_fft={n_fft}, hop_length={hop_length}, win_length={win_length})"
     hop, width = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     if hop <= 0:

@@ -26,7 +26,7 @@ def along_an_axis(function: Function) -> Function:
 
 
 def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> Any:
-    """(values, indices) of the elements at ``indices``, an array of length 1 along the axis."""
+    """Return (values, indices) of the elements at ``indices``, an array whose length along the axis is 1."""
     places = wrap(indices)
     values = apply(i.gather, (input, dim, places))
     return kind(values, places) if keepdim else kind(values.squeeze(dim), places.squeeze(dim))
@@ -34,7 +34,7 @@ def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> 
 
 @along_an_axis
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]:
-    """The k-th smallest element along ``dim``: (values, indices)."""
+    """Return (values, indices) of the k-th smallest elements along ``dim``."""
     place = axis(dim, input.array.ndim)
     if not 1 <= k <= input.array.shape[place]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}: {k}")
@@ -51,7 +51,7 @@ def median(input: Tensor, dim: int, keepdim: bool = False) -> return_types.Value
 
 @along_an_axis
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median, or the lower of the two middle elements; NaN if any element is NaN. With ``dim``, (values, indices).
+    """The median (the lower of two middle elements), or NaN if any is NaN. With ``dim``, return (values, indices).
 
     >>> mg.tensor([1.0, 9.0, 2.0]).median()
     tensor(2.)
@@ -92,13 +92,13 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
 
 @along_an_axis
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices[Tensor]:
-    """The most frequent value along ``dim``, or the smallest if tied: (values, indices of the last occurrence)."""
+    """The most frequent value along ``dim`` (the smallest if tied). Returns (values, indices of last occurrences)."""
     place = axis(dim, input.array.ndim)
     m, order = xp(input.array), i._stable_order(input.array, place, False)
     rows = m.moveaxis(m.take_along_axis(input.array, order, place), place, -1)
     equal = (rows[..., :, None] == rows[..., None, :]).sum(-1)
-    best = equal.argmax(axis=-1)[..., None]  # the first occurrence of the mode,
-    last = best + m.maximum(m.take_along_axis(equal, best, -1) - 1, 0)  # and the last, which NaN does not have
+    best = equal.argmax(axis=-1)[..., None]  # the first occurrence of the mode
+    last = best + m.maximum(m.take_along_axis(equal, best, -1) - 1, 0)  # the last; for NaN, the first
     indices = m.take_along_axis(order, m.moveaxis(last, -1, place), place)
     return _picked(input, indices, place, keepdim, return_types.mode)
 
@@ -156,13 +156,13 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
 
 @along_an_axis
 def cummax(input: Tensor, dim: int) -> return_types.ValuesIndices[Tensor]:
-    """Running maxima along ``dim``: (values, indices). Among equal values, the last index is returned."""
+    """Return (values, indices) of the running maxima along ``dim``. For equal values, the last index is returned."""
     return _running(input, dim, True, return_types.cummax)
 
 
 @along_an_axis
 def cummin(input: Tensor, dim: int) -> return_types.ValuesIndices[Tensor]:
-    """Running minima along ``dim``: (values, indices). Among equal values, the last index is returned."""
+    """Return (values, indices) of the running minima along ``dim``. For equal values, the last index is returned."""
     return _running(input, dim, False, return_types.cummin)
 
 
@@ -187,7 +187,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 
 @method
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> return_types.aminmax[Tensor]:
-    """The smallest and largest elements over ``dim``: (min, max)."""
+    """Return (min, max), the smallest and largest elements over ``dim``."""
     return return_types.aminmax(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
@@ -195,7 +195,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 def std_mean(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> tuple[Tensor, Tensor]:
-    """(standard deviation, mean) over ``dim``."""
+    """Return (standard deviation, mean) over ``dim``."""
     dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
     return std(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
@@ -204,7 +204,7 @@ def std_mean(
 def var_mean(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> tuple[Tensor, Tensor]:
-    """(variance, mean) over ``dim``."""
+    """Return (variance, mean) over ``dim``."""
     dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
     return var(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
@@ -235,7 +235,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 @method
 @rounded_once
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
-    """The covariances of the rows (variables) over the columns (observations).
+    """The covariance matrix of the rows, which are variables. The columns are observations.
 
     Args:
         fweights: (N,) integers, the number of times each observation occurs.
@@ -267,7 +267,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
 @method
 @rounded_once
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlations of the rows (variables) over the columns (observations)."""
+    """The correlation matrix of the rows, which are variables. The columns are observations."""
     c = cov(input)
     if not c.array.ndim:
         return c / c
@@ -278,7 +278,7 @@ def corrcoef(input: Tensor) -> Tensor:
 
 @method
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """Count how often each of 0, 1, 2, ... occurs in a vector of integers. With weights, sum these instead.
+    """Count how often each of 0, 1, 2, ... occurs in a vector of integers, or sum the ``weights`` of its occurrences.
 
     >>> mg.tensor([0, 1, 1, 3]).bincount()
     tensor([1, 2, 0, 1])
@@ -294,8 +294,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @method
 @ordered
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """The number of elements in each of ``bins`` equally wide bins from ``min`` to ``max`` (the tensor's extremes if
-    both are 0), in the tensor's dtype."""
+    """The number of elements in each of ``bins`` equally wide bins from ``min`` to ``max``, in the tensor's dtype. If
+    both bounds are 0, the bins range from the smallest to the largest element."""
     host = _host(input).reshape(-1)
     low, high = (float(host.min()), float(host.max())) if min == max == 0 and host.size else (min, max)
     ends = (low - 1, high + 1) if low == high else (low, high)
@@ -307,8 +307,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> return_types.histogram[Tensor]:
-    """(the number of elements in each bin, the bin edges). ``bins``: the number of equally wide bins from ``range[0]``
-    to ``range[1]`` (by default the tensor's extremes), or a tensor of edges."""
+    """Return (the number of elements in each bin, the bin edges). ``bins`` is a tensor of edges, or the number of
+    equally wide bins from ``range[0]`` to ``range[1]``. By default, ``range`` contains the tensor's extremes."""
     hist, (edges,) = histogramdd(input.reshape(-1, 1), [bins], range, weight, density)
     return return_types.histogram(hist, edges)
 
@@ -320,7 +320,7 @@ def histogramdd(
     """The number of points (..., D) in each cell of a grid, and the grid edges along each axis.
 
     Args:
-        bins: the number of cells along all axes, or the number or the edges of the cells along each axis.
+        bins: one number of cells for all axes, or a list with the number or the edges of the cells for each axis.
         range: the first and last edges along each axis, in a flat list; by default, the extremes of the points.
         weight: the weight of each point, (...).
         density: divide the counts by their sum and by the volumes of the cells.
@@ -362,7 +362,7 @@ def histogramdd(
 
 
 def _bin(edges: Any, x: Any) -> Any:
-    """The bin of each x, by bisection, which PyTorch also uses for decreasing edges."""
+    """The bin of each x, computed by bisection as in PyTorch, even for decreasing edges."""
     first, count = np.zeros(x.shape, np.int64), np.full(x.shape, len(edges))
     for _ in np.binary_repr(len(edges)):
         half = count // 2
@@ -373,7 +373,7 @@ def _bin(edges: Any, x: Any) -> Any:
 
 
 def _host(value: Any) -> Any:
-    """Convert a tensor to a NumPy array, and bfloat16 to float32. Other values are unchanged."""
+    """Convert a tensor to a NumPy array, with bfloat16 widened to float32. Other values are returned unchanged."""
     return widened(of(value.array).to_numpy(value.array)) if isinstance(value, Variable) else value
 
 
@@ -388,8 +388,8 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """The indices at which to insert values into sequences sorted along the last axis: before equal elements, or after
-    them if ``right``. Raises RuntimeError if multi-dimensional sequences and values have different leading axes."""
+    """The indices at which to insert values into sequences sorted along the last axis. Values go before equal elements,
+    or after them if ``right``. Raises RuntimeError if multi-dimensional sequences and values differ in leading axes."""
     rows = _host(sorted_sequence)
     if sorter is not None:
         rows = np.take_along_axis(rows, _host(sorter), -1)
@@ -439,7 +439,7 @@ def unique_consecutive(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The values without consecutive repeats. Optionally returns each element's index among them, and the counts."""
+    """The values without consecutive repeats. Optionally return each element's index among them, and their counts."""
     host = _host(input)
     rows = host.reshape(-1) if dim is None else np.moveaxis(host, dim, 0)
     flat = rows.reshape(len(rows), math.prod(rows.shape[1:]))

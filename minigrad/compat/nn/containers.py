@@ -77,7 +77,7 @@ class ParameterDict(_Dict):
         return getattr(self, key) if key in self else default
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value for a key, which is set to ``default`` if missing."""
+        """The value for a key. A missing key is first set to ``default``."""
         if key not in self:
             self[key] = default
         return self[key]
@@ -110,7 +110,7 @@ def _as_parameter(value: Any) -> Any:
 
 
 def _described(items: Iterable[tuple[Any, Any]], kind_of: Callable[[Tensor], Any]) -> str:
-    """One line per value. For a tensor, it includes the dtype or type from ``kind_of``."""
+    """One line per value. The line for a tensor includes the dtype or type from ``kind_of``."""
     lines = []
     for name, value in items:
         text = f"Object of type: {type(value).__name__}"

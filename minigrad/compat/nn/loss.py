@@ -84,8 +84,8 @@ class TripletMarginLoss(_TripletLoss, function=F.triplet_margin_loss):
 
 
 class TripletMarginWithDistanceLoss(_TripletLoss, function=F.triplet_margin_with_distance_loss, kw_only=True):
-    """TripletMarginLoss with any distance, by default ``PairwiseDistance()``.
-    Raises ValueError if the margin is not positive."""
+    """TripletMarginLoss with any distance function, by default ``PairwiseDistance()``. Raises ValueError if the margin
+    is not positive."""
 
     distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
     margin: float = 1.0

@@ -12,8 +12,8 @@ __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
 
 class RNNCellBase(_Recurrent):
-    """The base class of the cells: parameters and checks. Args: see RNNBase, where G is ``num_chunks``. Attributes:
-    weight_ih: (G·H, I), weight_hh: (G·H, H), bias_ih and bias_hh: (G·H) or None."""
+    """The base class of the cells, with their parameters and checks. Args: see RNNBase; G is ``num_chunks``.
+    Attributes: weight_ih (G·H, I); weight_hh (G·H, H); bias_ih and bias_hh, (G·H) or None."""
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
@@ -24,7 +24,7 @@ class RNNCellBase(_Recurrent):
         self._add_parameters(device, dtype, **_shapes(num_chunks, input_size, hidden_size, bias), **none)
 
     def _step(self, input: Tensor, states: tuple[Any, ...], mode: str) -> States:
-        """Return the next states for an input (B, I) or (I), and states (B, H) or (H), which are zeros if empty."""
+        """Return the next states for an input (B, I) or (I), and states (B, H) or (H), which default to zeros."""
         for value in (input, *states):
             if value.dim() not in (1, 2):
                 problem = f"Expected {'input' if value is input else 'hx'} to be 1D or 2D, got {value.dim()}D instead"
@@ -36,7 +36,7 @@ class RNNCellBase(_Recurrent):
         shape = (x.shape[0], self.hidden_size)
         for i, state in enumerate(initial):
             if tuple(state.shape) != shape:
-                problem = f"got {tuple(state.shape)}, expected {shape}, batch size and hidden_size"
+                problem = f"got {tuple(state.shape)}, expected (batch size, hidden_size) = {shape}"
                 raise RuntimeError(f"hidden{i} has inconsistent shape: {problem}")
             if state.dtype != x.dtype:
                 raise RuntimeError(f"input and hidden{i} must have the same dtype, but got {x.dtype} and {state.dtype}")
@@ -66,7 +66,7 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Return the next h for an input (B, I) or (I), and h, (B, H) or (H), which is zeros if None."""
+        """Return the next h for an input (B, I) or (I), and ``hx`` (B, H) or (H), which defaults to zeros."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return self._step(input, () if hx is None else (hx,), f"RNN_{self.nonlinearity.upper()}")[0]
@@ -81,7 +81,7 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, _GATES["GRU"], device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Return the next h for an input (B, I) or (I), and h, (B, H) or (H), which is zeros if None."""
+        """Return the next h for an input (B, I) or (I), and ``hx`` (B, H) or (H), which defaults to zeros."""
         return self._step(input, () if hx is None else (hx,), "GRU")[0]
 
 
@@ -94,7 +94,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, _GATES["LSTM"], device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        """Return the next (h, c) for an input (B, I) or (I), and (h, c), both (B, H) or (H), or zeros if None."""
+        """Return the next (h, c) for an input (B, I) or (I), and (h, c), both (B, H) or (H), which default to zeros."""
         if isinstance(hx, Tensor):
             raise TypeError("LSTMCell: argument hx must be a tuple of Tensors (h, c), not a Tensor")
         if hx is not None and len(hx) != 2:

@@ -1,4 +1,4 @@
-"""Padding and rarer kinds of pooling as layers. Each padding class defines its number of axes and mode."""
+"""Padding and rarer kinds of pooling as layers. Each padding class defines a number of axes and a mode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ += ["LPPool1d", "LPPool2d", "LPPool3d", "MaxUnpool1d", "MaxUnpool2d", "M
 
 
 class _PadNd(FunctionLayer, fields=True):
-    """Pads the last axes. ``padding``: a number, or (before, after) for each axis, starting with the last."""
+    """Pads the last axes. ``padding`` is a number, or (before, after) for each axis, starting with the last."""
 
     padding: Each
     _axes: ClassVar[int]
@@ -73,7 +73,7 @@ class ZeroPad3d(_ZeroPadNd, ConstantPad3d):
 
 
 class ReflectionPad1d(_PadNd, axes=1, mode="reflect"):
-    """Pads the last axis with its mirror image, without the edge element."""
+    """Pads the last axis with its mirror image, without repeating the edge element."""
 
 
 class ReflectionPad2d(_PadNd, axes=2, mode="reflect"):
@@ -101,11 +101,11 @@ class CircularPad1d(_PadNd, axes=1, mode="circular"):
 
 
 class CircularPad2d(_PadNd, axes=2, mode="circular"):
-    """Pads the last two axes with elements from the other end."""
+    """Pads the last two axes with elements from their other ends."""
 
 
 class CircularPad3d(_PadNd, axes=3, mode="circular"):
-    """Pads the last three axes with elements from the other end."""
+    """Pads the last three axes with elements from their other ends."""
 
 
 class _MaxUnpoolNd(_PoolNd):
@@ -125,8 +125,8 @@ class MaxUnpool3d(_MaxUnpoolNd, function=F.max_unpool3d, axes=3): ...
 
 
 class _FractionalMaxPoolNd(FunctionLayer, fields=True):
-    """The maximum of randomly placed windows. See ``functional.fractional_max_pool2d``. Raises ValueError unless
-    exactly one of ``output_size`` and ``output_ratio`` is given, or if a ratio is outside (0, 1)."""
+    """The maxima of randomly placed windows. See ``functional.fractional_max_pool2d``. Raises ValueError unless exactly
+    one of ``output_size`` and ``output_ratio`` is given, or if a ratio is outside (0, 1)."""
 
     kernel_size: Each
     output_size: Each | None = None
@@ -160,7 +160,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd, function=F.fractional_max_pool3d
 
 
 class _LPPoolNd(FunctionLayer, fields=True):
-    """(Σ xᵖ)^(1/p) of each window. ``norm_type``: p. For the other arguments, see ``MaxPool1d``."""
+    """(Σ xᵖ)^(1/p) of each window, where p is ``norm_type``. For the other arguments, see ``MaxPool1d``."""
 
     norm_type: float
     kernel_size: Each

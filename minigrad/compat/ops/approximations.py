@@ -124,7 +124,7 @@ def incomplete_gamma(a: Array, x: Array, upper: bool) -> Array:
 
 
 def _eta(x: Array, a: Array) -> Array:
-    """η with η²/2 = λ - 1 - ln λ for λ = x / a, and the sign of λ - 1."""
+    """η with η²/2 = λ - 1 - ln λ and the sign of λ - 1, for λ = x / a."""
     m = xp(x)
     mu = (x - a) / a
     near = m.where(m.absolute(mu) < 0.1, mu, 0.0)
@@ -186,7 +186,7 @@ def _fraction(a: Array, x: Array, eta: Array, upper: bool) -> Array:
 
 
 def _derivatives(count: int) -> list[float]:
-    """The coefficients f of η / (λ - 1) = Σ fₙ ηⁿ: with μ = λ - 1 = Σ mₙ ηⁿ it is μ' - η, as μ μ' = η (1 + μ)."""
+    """The coefficients f of η / (λ - 1) = Σ fₙ ηⁿ. For μ = λ - 1 = Σ mₙ ηⁿ, this is μ' - η, as μ μ' = η (1 + μ)."""
     m = [0.0, 1.0]
     for k in range(2, count + 2):
         m.append((m[k - 1] * 2 / (k + 1) - sum(m[i] * m[k + 1 - i] for i in range(2, k))) / 2)
@@ -199,7 +199,7 @@ _DERIVATIVES = _derivatives(36)
 
 
 def _temme(a: Array, x: Array, eta: Array, upper: bool) -> Array:
-    """½ erfc(±η √(a/2)) ± e^(-½ a η²) / √(2πa) Σ sₙ ηⁿ, with η S - S' / a = (η / (λ - 1)) / Γ*(a) - 1 for S"""
+    """½ erfc(±η √(a/2)) ± e^(-½ a η²) / √(2πa) S, where S = Σ sₙ ηⁿ and η S - S' / a = (η / (λ - 1)) / Γ*(a) - 1"""
     m = xp(x)
     scale = m.exp(-stirling(a))  # 1 / Γ*(a)
     coefficients = [m.zeros_like(a)] * (len(_DERIVATIVES) + 1)  # sₙ₋₁ = fₙ / Γ* + (n + 1) sₙ₊₁ / a, from the far end
@@ -340,7 +340,7 @@ def third_kind(x: Array, order: int) -> Array:
 
 
 def spherical(x: Array, order: int) -> Array:
-    """The spherical j = √(π / 2x) J of order n + ½, n = ``order`` ≥ 0, in the dtype of x, which may be complex."""
+    """The spherical Bessel function √(π / 2x) J of order n + ½, n = ``order`` ≥ 0, in x's dtype, real or complex."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
     near, endless = m.absolute(x) < order + 1, m.isinf(x)
     small, large = m.where(near, x, 0.0), m.where(near | endless, 1.0, x)

@@ -236,13 +236,13 @@ def adjugate(x: Array) -> Array:
 
 @on_cpu
 def _are_ill(x: Array) -> Array:
-    """Which matrices are singular, or so nearly singular that half of the digits are lost."""
+    """Whether each matrix is singular, or so nearly singular that half of the digits are lost."""
     condition = np.linalg.cond(x, 1) if x.size else np.ones(x.shape[:-2])
     return (condition > np.finfo(x.dtype).eps ** -0.5) | (np.linalg.det(x) == 0)
 
 
 def _adjugate_grad(g: Array, x: Array) -> Array:
-    """The gradient, from the inverse, or from n² minors, which are exact even if several singular values are 0."""
+    """The gradient, computed from the inverse, or from n² minors, exact even if several singular values are 0."""
     if not holds(_are_ill(bare(x))):
         over = adjoint(inverse(x))
         trace = sum_over(g * transpose(over, -1, -2), (-2, -1), False)
@@ -324,7 +324,7 @@ def _skew(x: Array) -> Array:
 
 @op("dx = V (diag(gλ) + skew(Vᴴ gV) / 2 (λⱼ − λᵢ)) Vᴴ", x=lambda g, out: _eigh_grad(g, out))
 def eigh(x: Array, triangle: Literal["L", "U"]) -> tuple[Array, Array]:
-    """(λ, V) of x = V diag(λ) Vᴴ, for symmetric x, from one triangle, "L" or "U"; λ in ascending order"""
+    """(λ, V) of x = V diag(λ) Vᴴ, for symmetric x, read from one triangle, "L" or "U"; λ is in ascending order"""
     return on_host(lambda a: tuple(np.linalg.eigh(a, triangle)), x)
 
 

@@ -20,7 +20,7 @@ def ldl_factor(x: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """(L and D in one lower triangle, pivots, info) for the lower triangle of x. D has blocks of 1 or 2 rows.
 
     As in LAPACK, a pivot is the number, from 1, of the row that was swapped with the last row of the block. For a block
-    of two rows, the pivot is negative and appears twice. info: the position of the first zero of D.
+    of two rows, the pivot is negative and appears twice. ``info`` is the position of the first zero of D.
     """
     turned = np.conj if hermitian else np.asarray
     out = np.tril(x) + np.swapaxes(turned(np.tril(x, -1)), -1, -2)

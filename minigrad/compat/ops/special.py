@@ -84,7 +84,7 @@ def modified_bessel_i(x: Array, order: int) -> Array:
 
 
 def _mean_around(function: Any, x: Array, order: int) -> Array:
-    """The mean of a function's orders before and after a given order."""
+    """The mean of a function for the orders before and after a given order."""
     return 0.5 * (function(x, order - 1) + function(x, order + 1))
 
 

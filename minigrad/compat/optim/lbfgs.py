@@ -33,9 +33,9 @@ class LBFGS(Optimizer):
     """Takes several Newton-like steps per batch, so ``step(closure)`` computes the loss repeatedly.
 
     Args:
-        params: a single group (otherwise, raises ValueError). lr: the step length, relative to that of the direction.
-        max_iter, max_eval: the maximum number of steps, and of loss evaluations (max_iter · 1.25 if None), per call.
-        tolerance_grad: stop if no element of the gradient is larger.
+        params: a single group; ValueError is raised for several. lr: the factor that multiplies the direction.
+        max_iter, max_eval: the most steps and evaluations per call. If None, max_eval is max_iter · 1.25.
+        tolerance_grad: stop if no absolute value in the gradient is larger.
         tolerance_change: stop if the loss or the parameters change by less.
         history_size: the number of recent steps used to estimate the curvature.
         line_search_fn: None or "strong_wolfe".
@@ -91,7 +91,7 @@ class LBFGS(Optimizer):
         return first
 
     def _evaluate(self, closure: Callable[[], Any], state: State) -> tuple[Any, Array]:
-        """The loss and all gradients as one vector, with complex numbers split into their parts."""
+        """The loss and all gradients as one vector, with complex numbers split into real and imaginary parts."""
         state["func_evals"] += 1
         with enable_grad():
             loss = closure()
@@ -200,7 +200,7 @@ def strong_wolfe(
 
 
 def _bracket(at: Callable[[float], Point], start: Point, t: float, most: int) -> tuple[Point, Point, bool, int]:
-    """Two points with a good point between them, the one with the lower loss first; or a good point and True."""
+    """Find two points with a good point between them, ordered by loss; or a good point, returned twice with True."""
     last, new, tries = start, at(t), 0
     while tries < most:
         if new.f > start.f + ENOUGH * new.t * start.slope or (tries > 1 and new.f >= last.f):

@@ -140,7 +140,7 @@ class Adafactor(Optimizer):
 
     Args:
         eps: (ε₁, ε₂). ε₁ is the lower bound of √v and of the mean of r; None means the dtype's machine epsilon.
-        d: the rms of u above which it is scaled down.
+        d: the root mean square of u above which u is scaled down.
 
     Raises ValueError if an option is outside its range, and RuntimeError for complex parameters.
     """
@@ -244,7 +244,7 @@ class Adamax(Optimizer):
 
 
 class NAdam(Optimizer):
-    """Adam with Nesterov momentum, which looks one step ahead, and whose coefficient grows (Dozat 2016).
+    """Adam with Nesterov momentum, which looks one step ahead. The momentum coefficient grows (Dozat 2016).
 
     θ ← θ - lr · ((1 - μₜ) / (1 - Πₜ) · g + μₜ₊₁ / (1 - Πₜ₊₁) · m) / (√(v / (1 - β₂ᵗ)) + ε), where m and v are the means
     in Adam, μₜ = β₁ (1 - 0.96^(t · momentum_decay) / 2), and Πₜ is the product of μ₁ to μₜ.
@@ -284,7 +284,7 @@ class NAdam(Optimizer):
 class RAdam(Optimizer):
     """Rectified Adam (Liu et al. 2020): divides by √v only once v averages enough steps.
 
-    With ρ∞ = 2 / (1 - β₂) - 1 and ρₜ = ρ∞ - 2 t β₂ᵗ / (1 - β₂ᵗ): up to ρₜ = 5, the step is lr · m̂. After that, it is
+    Let ρ∞ = 2 / (1 - β₂) - 1 and ρₜ = ρ∞ - 2 t β₂ᵗ / (1 - β₂ᵗ). While ρₜ ≤ 5, the step is lr · m̂. After that, it is
     lr · r · m̂ / (√v + ε) · √(1 - β₂ᵗ), where r² = (ρₜ - 4)(ρₜ - 2) ρ∞ / ((ρ∞ - 4)(ρ∞ - 2) ρₜ). Args: see Optimizer.
     """
 
@@ -319,7 +319,7 @@ class RAdam(Optimizer):
 
 
 class SparseAdam(Optimizer):
-    """Adam for embedding tables, when each batch uses only a few rows. Only these rows and their means change.
+    """Adam for embedding tables of which each batch uses only a few rows. Only these rows and their means change.
 
     PyTorch's SparseAdam takes sparse gradients. Here, gradients are dense, and a row of zeros counts as unused. The
     arguments are the same as for Optimizer; lr and eps must be positive.
@@ -352,10 +352,10 @@ class SparseAdam(Optimizer):
 
 
 class ASGD(Optimizer):
-    """θ ← (1 - lambd η) θ - η g; ``state[p]["ax"]`` is the mean θ from step t0 (Polyak and Juditsky 1992).
+    """θ ← (1 - lambd η) θ - η g; ``state[p]["ax"]`` is the mean of θ from step t0 on (Polyak and Juditsky 1992).
 
     Args:
-        lr: the initial η. lambd, alpha: η = lr / (1 + lambd · lr · t)^alpha. t0: the first step in the mean.
+        lr: the initial η. lambd, alpha: η = lr / (1 + lambd · lr · t)^alpha. t0: the first step that the mean includes.
     """
 
     _state = {"step": 0, "eta": 0, "mu": 1, "ax": ZEROS}

@@ -21,10 +21,10 @@ class CyclicLR(GroupScheduler):
 
     Args:
         base_lr, max_lr: a number, or a list with one per group.
-        step_size_up, step_size_down: numbers of calls; by default, as many down as up.
-        mode: "triangular"; "triangular2": halve the height each cycle; "exp_range": multiply it by gammaᵉ at call e.
-        scale_fn, scale_mode: instead of ``mode``, the height as a function of the cycle number ("cycle", from 1) or of
-            the call number e ("iterations").
+        step_size_up, step_size_down: the numbers of calls; by default, the rate falls in as many calls as it rises.
+        mode: "triangular" keeps the height, "triangular2" halves it each cycle, "exp_range" scales by gammaᵉ at call e.
+        scale_fn, scale_mode: replace ``mode``. ``scale_fn`` returns the height. Its argument is the cycle's number,
+            from 1 ("cycle"), or the call's number e ("iterations").
         cycle_momentum: move the momentum (or first beta) the opposite way, from ``max_momentum`` to ``base_momentum``.
 
     Raises ValueError if the mode is unknown, a list does not have one entry per group, or there is no momentum.
@@ -69,7 +69,7 @@ class CyclicLR(GroupScheduler):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """The height of cycle ``x``, or at call ``x``."""
+        """The height in cycle ``x`` or at call ``x``, depending on ``scale_mode``."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         return {"triangular": 1.0, "triangular2": 1 / 2.0 ** (x - 1)}.get(self.mode, self.gamma**x)
@@ -88,7 +88,7 @@ class CyclicLR(GroupScheduler):
 
 
 def check_strategy(strategy: str) -> None:
-    """Raise ValueError for an unknown strategy."""
+    """Raise ValueError if the strategy is unknown."""
     if strategy not in ("cos", "linear"):
         raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {strategy}")
 
@@ -101,7 +101,7 @@ class OneCycleLR(GroupScheduler):
         total_steps: the total number of calls. Alternatively, pass ``epochs`` and ``steps_per_epoch``.
         pct_start: the fraction of calls with rising rates, from 0 to 1. anneal_strategy: "cos" or "linear".
         cycle_momentum, base_momentum, max_momentum: see CyclicLR.
-        three_phase: return to the first rate in as many calls as the rise took, and then go lower.
+        three_phase: fall to the first rate in as many calls as the rise took, and then fall further.
 
     Raises ValueError for too many calls or for arguments outside their range.
     """
@@ -171,7 +171,7 @@ class OneCycleLR(GroupScheduler):
 
 
 def _phases(total: int, up: float, three: bool) -> list[dict[str, Any]]:
-    """The end of each phase and the group options with its first and last values, in PyTorch's layout."""
+    """Each phase's end, and the group options that hold its first and last values, in PyTorch's layout."""
     rise = (float(up * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
     fall = (total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")
     back = (float(2 * up * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum")

@@ -58,7 +58,7 @@ def cosine(M: int, *, sym: bool = True) -> Array:
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True) -> Array:
     """e^(-|k - center| / tau) for k = 0 ... M - 1, centred in the middle by default: (M,).
 
-    Raises ValueError if ``tau`` is not positive, or ``center`` is given for a symmetric window.
+    Raises ValueError if ``tau`` is not positive, or if ``center`` is passed for a symmetric window.
     """
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")

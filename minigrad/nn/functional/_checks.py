@@ -57,7 +57,7 @@ def reduction_of(size_average: Flag, reduce: Flag, reduction: str) -> str:
 def reduced(
     losses: Tensor, reduction: str, size_average: Flag = None, reduce: Flag = None, weight: Tensor | None = None
 ) -> Tensor:
-    """Multiply the losses by any weights, and then average them, sum them or leave them unreduced."""
+    """Multiply the losses by the weights, if any, and then average them, sum them or leave them unreduced."""
     reduction = reduction_of(size_average, reduce, reduction)
     losses = losses if weight is None else losses * weight
     return losses.mean() if reduction == "mean" else losses.sum() if reduction == "sum" else losses
@@ -71,12 +71,12 @@ Pairs = tuple[tuple[int, int], ...]
 
 
 def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
-    """A tuple of ``n`` numbers for a layer: the elements of a sequence, or one number repeated."""
+    """A tuple of ``n`` numbers for a layer, from a sequence or from one number, which is repeated."""
     return tuple(value) if isinstance(value, Sequence) else (value,) * n
 
 
 def same_padding(kernel: Ints, dilation: Ints) -> Pairs:
-    """The padding (before, after) of each axis that preserves the length."""
+    """The padding (before, after) of each axis that preserves its length."""
     totals = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
     return tuple((t // 2, t - t // 2) for t in totals)
 
@@ -88,7 +88,7 @@ class Axes(NamedTuple):
     n: int  # the number of axes
 
     def each(self, argument: str, value: Any) -> Ints:
-        """One number per axis, from a single number or a sequence. Raises RuntimeError if the count is wrong."""
+        """One number per axis, from a single number or a sequence. Raises RuntimeError for a wrong count."""
         if not isinstance(value, Sequence):
             return (int(value),) * self.n
         if len(value) not in (1, self.n):
@@ -123,7 +123,7 @@ class Axes(NamedTuple):
             raise RuntimeError(f"{self.name}: Calculated padded input size per channel: {sizes}. {rule} {result}")
 
     def batched(self, input: Tensor, run: Callable[[Tensor], Any]) -> Any:
-        """Call ``run`` on (N, C, *lengths). If the input has no batch axis, one is added, then removed from the result.
+        """Call ``run`` on an input (N, C, *lengths). A missing batch axis is added first, and removed from the result.
         Raises RuntimeError if the input has the wrong number of axes."""
         if input.array.ndim == self.n + 2:
             return run(input)
@@ -152,7 +152,7 @@ def by(numbers: Ints) -> str:
 
 
 def over(n: int, function: Callable[Concatenate[Axes, P], R]) -> Callable[P, R]:
-    """Derive a function over ``n`` axes (``max_pool2d``) from one that takes the axes first (``_max_pool``)."""
+    """Derive a function over ``n`` axes (``max_pool2d``) from one whose first argument is axes (``_max_pool``)."""
     axes = Axes(f"{function.__name__.strip('_')}{n}d", n)
     call: Callable[..., R] = function
     whole = signature(function)

@@ -262,8 +262,8 @@ def _scale(input: Tensor, p: float) -> float:
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Channel-wise ``dropout`` (Tompson et al. 2015): input (N, C, L) or (C, L). Raises ValueError if ``p`` is outside
-    [0, 1], and RuntimeError if the input has the wrong number of axes."""
+    """Channel-wise ``dropout`` for an input (N, C, L) or (C, L) (Tompson et al. 2015). Raises ValueError if ``p`` is
+    outside [0, 1], and RuntimeError if the input has the wrong number of axes."""
     ndim = input.array.ndim
     if ndim not in (2, 3):
         raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input: (N, C, L) or (C, L)")
@@ -271,7 +271,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Channel-wise ``dropout``: input (N, C, H, W). An input with three axes is interpreted as (N, C, L)."""
+    """Channel-wise ``dropout`` for an input (N, C, H, W). An input with three axes is interpreted as (N, C, L)."""
     _warn_of_axes("dropout2d", input, (3, 4))
     if input.array.ndim == 3:
         remedy = "To drop channels of (C, H, W), add a batch axis; for (N, C, L), use dropout1d."
@@ -280,7 +280,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Channel-wise ``dropout``: input (N, C, D, H, W) or (C, D, H, W)."""
+    """Channel-wise ``dropout`` for an input (N, C, D, H, W) or (C, D, H, W)."""
     _warn_of_axes("dropout3d", input, (4, 5))
     return channels(input, p, training, inplace, batched=input.array.ndim != 4)
 
@@ -299,7 +299,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Channel-wise ``alpha_dropout``: input (N, C, ...)."""
+    """Channel-wise ``alpha_dropout`` for an input (N, C, ...)."""
     return _alpha(input, p, training, inplace, lead=2)
 
 
@@ -310,7 +310,7 @@ def channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bo
 
 
 def _mask(input: Tensor, p: float, training: bool, lead: int | None = None) -> Any:
-    """A bool for each element, or for each index into the first ``lead`` axes; None if nothing is dropped."""
+    """A bool for each element, or for each index into the first ``lead`` axes, or None if nothing is dropped."""
     probability("dropout", p)
     if not training or p == 0.0 or not input.array.size:
         return None
@@ -335,8 +335,8 @@ def _alpha(input: Tensor, p: float, training: bool, inplace: bool, lead: int | N
 
 @announced
 def keep_mask(like: Tensor, shape: tuple[int, ...] | None, p: float) -> Any:
-    """A dropout mask on a tensor's device: a bool array, False with probability ``p``. ``shape``: None means the
-    tensor's shape, in which case PyTorch draws in memory order instead of index order."""
+    """A dropout mask on a tensor's device, whose bools are False with probability ``p``. If ``shape`` is None, the mask
+    has the tensor's shape, and PyTorch draws it in memory order instead of index order."""
     array, backend = like.array, of(like.array)
     where = backend.device_of(array)
     in_order = shape is not None or array.flags.c_contiguous

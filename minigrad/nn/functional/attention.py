@@ -90,7 +90,7 @@ def attend(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> Tensor:
-    """Apply the fused op: (B, H, T, Dh), (B, H, S, Dh), (B, H, S, Dv) and an optional mask -> (B, H, T, Dv)."""
+    """Apply the fused op to a query (B, H, T, Dh), key (B, H, S, Dh) and value (B, H, S, Dv). Returns (B, H, T, Dv)."""
     keep = None
     if dropout_p:
         keep = keep_mask(query, (*query.array.shape[:-1], key.array.shape[-2]), dropout_p)
@@ -240,8 +240,8 @@ def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
 def _project_in(
     query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor | None, ...], bias: Tensor | None, heads: int
 ) -> tuple[Tensor, ...]:
-    """Project query, key and value to (., ., H, Dh), in one product if all are the same tensor, two if key is value.
-    ``weights``: (3 D, D) and unused ones, or None, (D, D), (D, kdim) and (D, vdim). ``bias``: (3 D) or None."""
+    """Project query, key and value to (., ., H, Dh), in one product if all are the same tensor, or two if key is value.
+    ``weights``: (3 D, D) for all three, or None followed by (D, D), (D, kdim), (D, vdim). ``bias``: (3 D) or None."""
     joint = weights[0]
     if joint is not None and query is key and key is value:
         return _split_projections(linear(query, joint, bias), 3, heads)
@@ -259,7 +259,7 @@ def _project_in(
 
 
 def _split_projections(x: Tensor, count: int, heads: int) -> tuple[Tensor, ...]:
-    """Split ``count`` joint projections, (., ., count D), into separate ones, each (., ., H, Dh)."""
+    """Split x (., ., count D), which contains ``count`` projections, into separate ones, each (., ., H, Dh)."""
     a, b, width = x.array.shape
     return x.reshape(a, b, count, heads, width // count // heads).unbind(2)
 
@@ -270,8 +270,8 @@ def causal_mask(target: int, source: int, like: Tensor) -> Tensor:
 
 
 def _joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: int, like: Tensor) -> Tensor | None:
-    """Combine PyTorch's two masks (True: masked out) into one for ``attend`` (True: may attend), or None.
-    ``attn_mask``: (T, S) or (B H, T, S). ``padding_mask``: (B, S). Each is a bool mask or a float mask to add."""
+    """Combine PyTorch's two masks (where True means masked out) into one for ``attend`` (where True means allowed), or
+    None. ``attn_mask``: (T, S) or (B H, T, S). ``padding_mask``: (B, S). Each is a bool mask or a float mask to add."""
     parts: list[Tensor] = []
     if attn_mask is not None:
         is_by_head = attn_mask.ndim == 3
@@ -289,7 +289,7 @@ def _joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: in
 
 
 def _extended(x: Tensor, row: Tensor | None, has_zeros: bool) -> Tensor:
-    """Keys or values (B, H, S, Dh), with an optional row (1, 1, D) and an optional zero row appended to each batch."""
+    """Append an optional row (1, 1, D), and a row of zeros if ``has_zeros``, to keys or values (B, H, S, Dh)."""
     batch, heads, _, width = x.array.shape
     rows = [] if row is None else [row.reshape(1, heads, 1, width).expand(batch, heads, 1, width)]
     return cat([x, *rows, x.new_zeros(batch, heads, 1, width)] if has_zeros else [x, *rows], 2)

@@ -1,7 +1,7 @@
 """Classification losses: cross-entropy and negative log-likelihood.
 
-Classes lie along axis 1, followed by any other axes: (C), (N, C) or (N, C, d1, ...). The target has the same shape
-without C. Internally, inputs are rows of classes (N d1 ..., C).
+Inputs have shape (C), (N, C) or (N, C, d1, ...), where C is the axis of the classes. Targets have the same shape
+without C. Internally, inputs are reshaped to (N d1 ..., C), with one row per target.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def cross_entropy(
 
     Args:
         input: logits, (C), (N, C) or (N, C, d1, ...).
-        target: class indices (integers, in the input's shape without C), or probabilities (in the input's shape).
+        target: class indices (integers, in the input's shape without C) or probabilities (in the input's shape).
         weight: (C), a factor for each class.
         ignore_index: a target class to ignore; not supported for probabilities.
-        reduction: "none", "sum" or "mean". The mean divides by the sum of the target weights (NaN if empty).
+        reduction: "none", "sum" or "mean". The mean divides by the sum of the targets' weights (NaN if none).
         label_smoothing: ε; the target becomes (1 - ε) onehot + ε / C (Szegedy et al. 2016).
 
     Raises ValueError if the number of targets is wrong or the reduction is unknown; RuntimeError if shapes or dtypes
@@ -107,7 +107,7 @@ def nll_loss(
 
 
 def _rows(name: str, input: Tensor, target: Tensor, weight: Weight, ignore_index: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Check the shapes, and return rows (N, C), targets (N), and targets with 0 for each ``ignore_index``."""
+    """Check the shapes, and return rows (N, C), targets (N), and targets with 0 in place of ``ignore_index``."""
     shape, expected = input.array.shape, input.array.shape[:1] + input.array.shape[2:]
     if weight is not None or len(shape) < 2 or target.array.shape != expected or target.array.dtype.kind not in "iu":
         _check_operands(name, input, target, weight)
@@ -180,7 +180,7 @@ def linear_cross_entropy(
     options: Any = None,
 ) -> Tensor:
     """``cross_entropy(linear(input, linear_weight, linear_bias), target)`` in one call. If targets are class indices
-    without class weights, the mean and sum are computed in chunks, so the logits are never in memory all at once.
+    and ``weight`` is None, the mean and sum are computed in chunks, so the logits are never in memory all at once.
 
     Args:
         input: (N, D) or (D), or in the chunked case (..., D) with a target (...).

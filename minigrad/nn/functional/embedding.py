@@ -28,7 +28,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Rows of ``weight`` (V, D) by index: integer input (...) -> (..., D).
+    """The rows of ``weight`` (V, D) at the indices in ``input``. For integers (...), the result is (..., D).
 
     Args:
         padding_idx: a row that gets no gradient.
@@ -59,14 +59,14 @@ def embedding(
 
 
 def padding_row(padding_idx: int | None, rows: int) -> int | None:
-    """``padding_idx`` as a non-negative row number."""
+    """``padding_idx`` as a non-negative row index."""
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), not {padding_idx}")
     return None if padding_idx is None else padding_idx % rows
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """One-hot int64 vectors (..., num_classes) for integers (...). -1 means the largest integer plus 1."""
+    """Integers (...) as one-hot int64 vectors (..., num_classes), where -1 means the largest integer plus 1."""
     if tensor.array.dtype.kind not in "iu":
         raise RuntimeError(f"one_hot is only applicable to index tensors of type long, not {tensor.dtype}: use .long()")
     low, high = (int(tensor.min()), int(tensor.max())) if tensor.numel() else (0, -1)
@@ -95,13 +95,13 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The sum, mean or maximum of the rows of ``weight`` (V, D) in each bag of indices, (B, D).
+    """The sum, mean or maximum of the rows of ``weight`` (V, D) in each bag of indices. Returns (B, D).
 
     Args:
-        input: integers (B, L), one bag per row, or (M) with ``offsets`` (B), the start of each bag.
+        input: integers (B, L), one bag per row, or (M) with ``offsets`` (B), where each bag starts.
         mode: "sum", "mean" or "max"; an empty bag yields zeros.
-        per_sample_weights: factors for the rows, in the input's shape; only supported in "sum" mode.
-        include_last_offset: whether ``offsets`` has one more entry, the end of the last bag.
+        per_sample_weights: factors for the rows, shaped like the input; only supported in "sum" mode.
+        include_last_offset: whether ``offsets`` ends with one more entry, the end of the last bag.
         padding_idx: an index to ignore.
         max_norm, norm_type, scale_grad_by_freq, sparse: as for ``embedding``.
 
@@ -152,7 +152,7 @@ def _total(rows: Tensor, factors: Tensor | None, bag: Tensor, bags: int, mode: s
 
 
 def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Tensor, int]:
-    """The bag of each index, (M), and the number of bags."""
+    """The number of the bag that contains each index, (M), and the number of bags."""
     if input.array.ndim == 2:
         if offsets is not None:
             raise ValueError("if input is 2D, then offsets has to be None: each row is a bag")

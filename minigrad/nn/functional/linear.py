@@ -21,8 +21,8 @@ __all__ += ["cosine_similarity", "fold", "linear", "pairwise_distance", "unfold"
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out); weight (in), bias () -> (...). Raises
-    RuntimeError if shapes or dtypes do not match, and TypeError if the input is not a tensor.
+    """input Wᵀ + b. For input (..., in), weight (out, in) and bias (out), the result is (..., out); for weight (in) and
+    bias (), it is (...). Raises RuntimeError if shapes or dtypes differ, and TypeError if the input is not a tensor.
 
     >>> F.linear(mg.ones(1, 2), mg.tensor([[1.0, 2.0]]), mg.tensor([0.5]))
     tensor([[3.5000]])
@@ -36,7 +36,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x₁ᵀ Wₖ x₂ + bₖ: input1 (..., in1), input2 (..., in2), weight (out, in1, in2) -> (..., out)."""
+    """x₁ᵀ Wₖ x₂ + bₖ for input1 (..., in1), input2 (..., in2) and weight (out, in1, in2). Returns (..., out)."""
     same_dtype("bilinear", input1, input2=input2, weight=weight)
     if input1.shape[:-1] != input2.shape[:-1] or (*input1.shape[-1:], *input2.shape[-1:]) != weight.shape[1:]:
         shapes = f"{tuple(input1.shape)} and {tuple(input2.shape)} do not match the weight {tuple(weight.shape)}"
@@ -74,7 +74,7 @@ def _conv(
     groups: int = 1,
 ) -> Tensor:
     """Cross-correlation: input (N, C, *lengths) or (C, *lengths) -> (N, O, *places) or (O, *places). ``weight``: (O,
-    C/groups, *kernel). ``bias``: (O). See ``nn.Conv1d`` for the other arguments (a number, or one per axis)."""
+    C/groups, *kernel). ``bias``: (O). See ``nn.Conv1d`` for the other arguments (one number, or one per axis)."""
     window = _window(axes, weight, stride, padding, dilation)
     _check(axes.name, input, weight, bias, groups, transposed=False)
     axes.check_fits(window, input.array.shape[2:])
@@ -96,8 +96,8 @@ def _conv_transpose(
     groups: int = 1,
     dilation: Each = 1,
 ) -> Tensor:
-    """A convolution's input gradient: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P). ``weight``: (C,
-    O/groups, *kernel). ``bias``: (O). See ``nn.ConvTranspose1d`` for the others (a number, or one per axis)."""
+    """The gradient for a convolution's input: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P). ``weight``:
+    (C, O/groups, *kernel). ``bias``: (O). See ``nn.ConvTranspose1d`` for the others (one number, or one per axis)."""
     window = _window(axes, weight, stride, padding, dilation)
     extra = axes.each("output_padding", output_padding)
     for more, step, apart in zip(extra, window.stride, window.dilation, strict=True):
@@ -107,7 +107,7 @@ def _conv_transpose(
             raise RuntimeError(f"{axes.name}: {problem}, but got {values}")
     _check(axes.name, input, weight, bias, groups, transposed=True)
     if any(beyond := [more // step for more, step in zip(extra, window.stride, strict=True)]):
-        # whole steps of output padding are zeros appended to the input
+        # output padding of whole steps is implemented by appending zeros to the input
         input = pad(input, [width for places in reversed(beyond) for width in (0, places)])
         extra = tuple(more % step for more, step in zip(extra, window.stride, strict=True))
     places = input.array.shape[2:]
@@ -150,7 +150,7 @@ def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: in
 
 
 def unfold(input: Tensor, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1) -> Tensor:
-    """The blocks of a sliding window: (N, C, H, W) -> (N, C · kernel, places). N is optional."""
+    """The blocks under a sliding window: (N, C, H, W) -> (N, C · kernel, places). N is optional."""
     axes = Axes("unfold", 2)
     window = axes.window(kernel_size, stride, padding, dilation)
 

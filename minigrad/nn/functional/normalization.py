@@ -118,7 +118,7 @@ def batch_norm(
 
 
 def scaled(centred: Tensor, var: Tensor, weight: Affine, bias: Affine, eps: float) -> Tensor:
-    """x / √(var + eps) · weight + bias, by channel."""
+    """centred / √(var + eps) · weight + bias for each channel."""
     scale = (var + eps).rsqrt()
     out: Tensor = centred * (scale if weight is None else scale * ops.by_channel(weight, centred))
     return out if bias is None else out + ops.by_channel(bias, centred)
@@ -146,8 +146,8 @@ def _check_several(values: int, input: Tensor) -> None:
 
 
 def group_norm(input: Tensor, num_groups: int, weight: Affine = None, bias: Affine = None, eps: float = 1e-5) -> Tensor:
-    """(x - mean) / √(variance + eps) · weight + bias, over each channel group (Wu and He 2018): (N, C, ...) -> the same
-    shape. ``num_groups`` must divide C. ``weight``, ``bias``: (C), or None. Raises ValueError for one-value groups."""
+    """(x - mean) / √(variance + eps) · weight + bias, over each channel group (Wu and He 2018). ``input``: (N, C, ...).
+    ``num_groups`` must divide C. ``weight``, ``bias``: (C), or None. Raises ValueError if a group has one value."""
     if _has_wide(input, weight):
         return group_norm(input.float(), num_groups, weight, bias, eps).to(input.dtype)
     shape = input.array.shape

@@ -75,7 +75,7 @@ def _cropped(input: Tensor, pairs: list[tuple[int, int]]) -> Tensor:
 def _pad_with_itself(input: Tensor, pairs: list[tuple[int, int]], padded: int, mode: str) -> Tensor:
     ndim = input.array.ndim
     if ndim not in (padded + 1, padded + 2) or not 1 <= padded <= 3:
-        possible = "the last axis of 2 or 3 axes, the last two of 3 or 4, or the last three of 4 or 5"
+        possible = "the last of 2 or 3 axes, the last two of 3 or 4, or the last three of 4 or 5"
         raise NotImplementedError(f"pad: mode {mode!r} pads {possible}, but got {padded} pairs for {ndim} axes")
     lengths = input.array.shape
     left = [n + sum(pair) for n, pair in zip(lengths, pairs, strict=True)][ndim - padded :]
@@ -116,8 +116,8 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Resample the spatial axes: (N, C, *lengths) -> (N, C, *size). The only integer dtype that the linear and cubic
-    modes support is uint8, whose values are rounded after each axis, starting with the last.
+    """Resample the spatial axes: (N, C, *lengths) -> (N, C, *size). The linear and cubic modes support no integer dtype
+    except uint8, whose values are rounded after each axis, starting with the last.
 
     Args:
         size: the new lengths. Alternatively, pass ``scale_factor``: one ratio of new to old length, or one per axis.
@@ -129,7 +129,7 @@ def interpolate(
             all old elements that it covers.
 
     Raises ValueError unless exactly one of ``size`` and ``scale_factor`` is set, or for ``antialias`` in other modes;
-    NotImplementedError if the mode does not suit the axes; and TypeError or RuntimeError for an invalid size."""
+    NotImplementedError if the mode does not support these axes; and TypeError or RuntimeError for an invalid size."""
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:
         raise ValueError(f"align_corners option can only be set with the interpolating modes: {' | '.join(_SMOOTH)}")

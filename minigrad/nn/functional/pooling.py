@@ -23,7 +23,7 @@ Step = Each | None
 
 
 class MaxPool(Protocol):
-    """The type of ``max_pool2d``, which returns a tensor, or a pair if ``return_indices``."""
+    """The type of ``max_pool2d``, which returns a tensor, or a pair of tensors if ``return_indices`` is True."""
 
     @overload
     def __call__(
@@ -65,8 +65,8 @@ def _max_pool(
 
     Args:
         kernel_size, stride, padding, dilation: a number, or one per axis.
-        stride: the step between windows; None or () means ``kernel_size``. padding: how many -inf to add on both sides,
-            at most half a kernel. dilation: the step between the elements of a window.
+        stride: the step between windows; None or () means ``kernel_size``. padding: how many -inf to add on each side,
+            at most half the kernel. dilation: the step between the elements of a window.
         ceil_mode: whether the last window may extend beyond the end.
         return_indices: return (values, indices), where each index is a position within the flattened channel."""
     lengths = input.array.shape[2:]
@@ -103,8 +103,8 @@ def _avg_pool(
 ) -> Tensor:
     """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places).
 
-    Args: see ``max_pool2d``, but padding adds zeros. ``count_include_pad``: whether the mean counts the padding.
-    ``divisor_override``: the number by which to divide each sum, instead of the number of elements."""
+    Args: as for ``max_pool2d``, except that padding adds zeros. ``count_include_pad``: whether the mean counts the
+    padding. ``divisor_override``: the number by which to divide each sum, instead of the number of elements."""
     if divisor_override == 0:
         raise RuntimeError(f"{axes.name}: divisor must be not zero")
     is_float = kind_of(input.array) in "fc"

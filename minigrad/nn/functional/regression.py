@@ -63,7 +63,7 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """d² / 2β where d = |input - target| < β, else d - β / 2 (Girshick 2015)."""
+    """d² / (2β) where d < β, else d - β / 2, with d = |input - target| (Girshick 2015)."""
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
@@ -73,7 +73,7 @@ def smooth_l1_loss(
 
 
 def _square_near_0(d: Tensor, end: float) -> Tensor:
-    """d² / 2 where |d| < ``end``, else end (|d| - end / 2): the gradient is finite for infinite d, and NaN for NaN."""
+    """d² / 2 where |d| < ``end``, else end (|d| - end / 2). Its gradient is finite for infinite d, and NaN for NaN."""
     size = d.abs()
     return pointwise.where(size >= end, (size - end * 0.5) * end, d * d.clamp(-end, end) * 0.5)
 
@@ -82,7 +82,7 @@ def _square_near_0(d: Tensor, end: float) -> Tensor:
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """d² / 2 where d = |input - target| < δ, else δ (d - δ / 2) (Huber 1964)."""
+    """d² / 2 where d < δ, else δ (d - δ / 2), with d = |input - target| (Huber 1964)."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     difference = _difference("huber_loss", input, target)
@@ -98,9 +98,9 @@ def binary_cross_entropy(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t ln x + (1 - t) ln(1 - x)), for an input of probabilities, with each logarithm clamped to at least -100.
-    Raises ValueError if input and target differ in shape, and RuntimeError if they differ in dtype, or if the input is
-    outside [0, 1] or NaN (checked on the CPU)."""
+    """-(t ln x + (1 - t) ln(1 - x)) for an input x of probabilities. Each logarithm is clamped to at least -100. Raises
+    ValueError if input and target differ in shape, and RuntimeError if they differ in dtype, or if the input is outside
+    [0, 1] or NaN (checked on the CPU)."""
     _check_same_shape("binary_cross_entropy", input, target)
     same_dtype("binary_cross_entropy", input, target=target)
     array = input.array
@@ -146,8 +146,8 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """t (ln t - input): the Kullback-Leibler divergence. ``input`` contains log-probabilities, and ``target`` t
-    contains probabilities, or log-probabilities if ``log_target``. "batchmean" divides the sum by the batch size."""
+    """The Kullback-Leibler divergence t (ln t - input). ``input`` contains log-probabilities, and the target t contains
+    probabilities, or log-probabilities if ``log_target``. "batchmean" divides the sum by the batch size."""
     batchmean = reduction == "batchmean"
     if log_target:
         losses = target.exp() * (target - input)
@@ -167,8 +167,8 @@ def poisson_nll_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of Poisson counts: λ - t ln λ, where the input is ln λ, or λ if not ``log_input``. In
-    the latter case, ``eps`` keeps ln λ finite. ``full``: add Stirling's approximation of ln t! where t > 1."""
+    """The negative log-likelihood of Poisson counts, λ - t ln λ. The input is ln λ, or λ if ``log_input`` is False,
+    where ``eps`` keeps ln λ finite. ``full``: add Stirling's approximation of ln t! where t > 1."""
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         rest = target * target.log() - target + 0.5 * (2 * math.pi * target).log()

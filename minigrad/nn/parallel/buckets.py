@@ -2,7 +2,7 @@
 
 Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel Training": many small reductions add
 latency, while a single large one could only begin after the last gradient. Buckets are in reverse parameter order,
-which is roughly the order in which gradients arrive. All ranks reduce them in this order.
+which is roughly the order in which gradients are computed. All ranks reduce them in this order.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MiB = 2**20
 
 
 class GradBucket:
-    """The gradients of the parameters with indices ``numbers``, which share a dtype and a device. ``flat`` contains all
-    of them; ``views`` have the parameters' shapes. Communication hooks receive a bucket."""
+    """The gradients of the parameters whose indices are ``numbers``. They share a dtype and a device. ``flat`` contains
+    all gradients, and ``views`` have the parameters' shapes. Communication hooks receive a bucket."""
 
     def __init__(self, place: int, count: int, numbers: list[int], parameters: Sequence[Tensor]) -> None:
         self._place, self._count, self.numbers = place, count, numbers
@@ -119,7 +119,7 @@ class Buckets:
             self._written.add(number)
 
     def complete(self, number: int, factor: float = 1.0) -> None:
-        """Mark a gradient as complete (zero if none was added), multiply it by ``factor``, and reduce full buckets."""
+        """Multiply a gradient (zero if none was added) by ``factor``, and reduce the buckets that it completes."""
         bucket, place = self._places[number]
         if number not in self._written:
             bucket.views[place][...] = 0

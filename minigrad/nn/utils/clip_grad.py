@@ -99,7 +99,7 @@ def clip_grad_norm_(
     """Scale all gradients in place so that their total norm is at most ``max_norm`` (Pascanu et al. 2013).
 
     Args:
-        parameters: tensors with gradients. norm_type: the order; inf for the largest absolute value. foreach: ignored.
+        parameters: tensors with gradients. norm_type: the norm's order; inf means the maximum norm. foreach: ignored.
 
     Returns the norm before clipping, a 0-D tensor. Raises RuntimeError if ``error_if_nonfinite`` and it is not finite.
 

@@ -37,8 +37,8 @@ class PackedSequence(PackedSequence_):
     """Sequences without padding, in step order, as returned by ``pack_padded_sequence`` and ``pack_sequence``.
 
     Attributes:
-        data: (N, ...), where N is the sum of all lengths. batch_sizes: sequences at each step, int64 (T) on the CPU.
-        sorted_indices, unsorted_indices: the batch order by length, and its inverse; None if already sorted.
+        data: (N, ...), where N is the sum of all lengths. batch_sizes: int64 (T) on the CPU, the sequences per step.
+        sorted_indices, unsorted_indices: the order of the batch by length, and its inverse; None if it was sorted.
     """
 
     __slots__ = ()
@@ -104,9 +104,9 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Remove the padding: input (T, B, ...), or (B, T, ...) -> data (sum of lengths, ...). ``lengths``: B integers, a
-    list or a tensor on the CPU. ``enforce_sorted``: require the sequences to be sorted, longest first; if False, sort
-    them. Raises RuntimeError if there are not B lengths, or if they are unsorted, not positive or exceed T."""
+    """Pack (T, B, ...), or (B, T, ...), into data (sum of lengths, ...) without padding. ``lengths``: B integers, as a
+    list or a CPU tensor. ``enforce_sorted``: require the sequences to be sorted, longest first; if False, sort them.
+    Raises RuntimeError if there are not B lengths, or if they are unsorted, not positive or exceed T."""
     if input.ndim < 2:
         raise IndexError(f"pack_padded_sequence: expected (T, B, ...) or (B, T, ...), but got {tuple(input.shape)}")
     time, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
@@ -171,7 +171,7 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Pad tensors (L, ...) of different L into one tensor (T, B, ...), or (B, T, ...), where T is the largest L. Raises
+    """Pad tensors (L, ...) with different L to one tensor (T, B, ...), or (B, T, ...), where T is the largest L. Raises
     RuntimeError if the side is unknown, if there are no sequences, or if axes after the first differ.
 
     >>> nn.utils.rnn.pad_sequence([mg.tensor([1, 2, 3]), mg.tensor([4])], batch_first=True)

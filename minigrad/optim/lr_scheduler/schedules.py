@@ -31,11 +31,11 @@ class LRScheduler:
 
     Args:
         optimizer: the optimiser whose groups' "lr" changes.
-        last_epoch: -1 to start, or e at the last call to resume, in which case all groups must have an "initial_lr".
+        last_epoch: -1 to start a schedule. To resume one, pass its last e; all groups must then have an "initial_lr".
         verbose: ignored; accepted because older programs pass it.
 
-    Attributes: ``base_lrs``, lr₀ of each group, and ``last_epoch``, e. Raises TypeError if ``optimizer`` is not an
-    Optimizer, and KeyError if a group lacks "initial_lr"."""
+    The attribute ``base_lrs`` contains lr₀ of each group; ``last_epoch`` is e. Raises TypeError if ``optimizer`` is not
+    an Optimizer, and KeyError if a group lacks "initial_lr"."""
 
     _functions: ClassVar[tuple[str, ...]] = ()  # attributes that are functions, lists of functions, or None
 
@@ -92,7 +92,7 @@ class LRScheduler:
         self._last_lr: list[Any] = [snapshot(group["lr"]) for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """All state needed to resume, except the optimiser. Callable objects are saved as their attributes."""
+        """All state needed to resume, except the optimiser's. Only the attributes of callable objects are saved."""
         state = {k: v for k, v in self.__dict__.items() if k != "optimizer"}
         for name in self._functions:
             value = state[name]
@@ -100,7 +100,7 @@ class LRScheduler:
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Resume from a saved state. Functions are kept, and callable objects receive their saved attributes."""
+        """Resume from a saved state. Functions stay unchanged, and callable objects receive their saved attributes."""
         state = dict(state_dict)
         for name in self._functions:
             value, saved = getattr(self, name), state.pop(name, None)
@@ -136,8 +136,8 @@ class GroupScheduler(LRScheduler):
 
 
 class FactorScheduler(GroupScheduler):
-    """floor + (lr₀ - floor) · f(e). Each step multiplies the current rate, minus the floor, by f(e) / f(e - 1), so
-    several schedules can act on one optimiser. A subclass defines ``_factor``."""
+    """The rate is floor + (lr₀ - floor) · f(e). Each step multiplies the current rate minus the floor by f(e) / f(e -
+    1), so several schedules can act on one optimiser. A subclass defines ``_factor``."""
 
     _resumes = False  # whether to multiply the rate immediately when starting at ``last_epoch``, as in PyTorch
 
@@ -167,7 +167,7 @@ class FactorScheduler(GroupScheduler):
 
 
 def snapshot(value: Any) -> Any:
-    """A copy that later changes to the group do not affect, since a rate may be a tensor."""
+    """A copy of a rate, which may be a tensor that later changes with its group."""
     return value.detach().clone() if isinstance(value, Tensor) else value
 
 
@@ -328,8 +328,8 @@ class CosineAnnealingLR(FactorScheduler):
 
 
 class CosineAnnealingWarmRestarts(GroupScheduler):
-    """Half a cosine from lr₀ down to eta_min in T_0 epochs, then again from lr₀; each cycle is T_mult times as long as
-    the last. ``step(epoch)`` accepts fractions, such as ``epoch + i / batches``. T_0 and T_mult are positive ints."""
+    """The rate falls from lr₀ to eta_min along half a cosine in T_0 epochs, and restarts. Each cycle is T_mult times as
+    long as the last. ``step(epoch)`` accepts fractions (``epoch + i / batches``). T_0 and T_mult are positive ints."""
 
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
@@ -369,8 +369,8 @@ class CosineAnnealingWarmRestarts(GroupScheduler):
 
 
 class NoamLR(GroupScheduler):
-    """lr₀ · d_model^-½ · min(s^-½, s · warmup_steps^-³⁄²), s = e + 1 (Vaswani et al. 2017, equation 3). The rate rises
-    over ``warmup_steps`` steps, to (d_model · warmup_steps)^-½ with the paper's lr₀ = 1, then falls as 1 / √s."""
+    """lr₀ · d_model^-½ · min(s^-½, s · warmup_steps^-³⁄²), where s = e + 1 (Vaswani et al. 2017, equation 3). The rate
+    rises over ``warmup_steps`` steps, to (d_model · warmup_steps)^-½ with the paper's lr₀ = 1, then falls as 1 / √s."""
 
     def __init__(self, optimizer: Optimizer, d_model: int, warmup_steps: int = 4000, last_epoch: int = -1) -> None:
         if d_model <= 0 or warmup_steps <= 0:
@@ -385,7 +385,7 @@ class NoamLR(GroupScheduler):
 
 
 class InverseSquareRootLR(GroupScheduler):
-    """lr₀ · min(s / warmup_steps, √(warmup_steps / s)), s = e + 1. The rate rises to lr₀ and then falls."""
+    """lr₀ · min(s / warmup_steps, √(warmup_steps / s)), where s = e + 1. The rate rises to lr₀ and then falls."""
 
     def __init__(self, optimizer: Optimizer, warmup_steps: int = 4000, last_epoch: int = -1) -> None:
         if warmup_steps <= 0:
@@ -440,7 +440,7 @@ class ReduceLROnPlateau(LRScheduler):
         cooldown: how many calls to ignore after a change. min_lr: a lower bound for all groups, or one per group.
         eps: skip changes that are not larger than this.
 
-    Raises TypeError for a non-Optimizer, and ValueError for a factor ≥ 1, a wrong mode or wrong number of bounds."""
+    Raises TypeError for a non-Optimizer, and ValueError for a factor ≥ 1, unknown mode or wrong number of bounds."""
 
     def __init__(
         self,
@@ -506,7 +506,7 @@ class ReduceLROnPlateau(LRScheduler):
 
 
 class _Combined(LRScheduler):
-    """Base class of schedules that run others, without a metric, on one optimiser. The state dict includes theirs."""
+    """Base class of schedules that run others (without metrics) on one optimiser. Its state dict includes theirs."""
 
     _schedulers: list[Any]
 

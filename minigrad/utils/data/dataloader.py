@@ -59,21 +59,21 @@ class DataLoader(Generic[T_co, Batch_co]):
         dataset: a Dataset, anything with ``__getitem__`` and ``__len__``, or an IterableDataset.
         batch_size: examples per batch; None yields single examples. shuffle: use a new random order in each pass.
         sampler: yields the example indices, in place of ``shuffle``.
-        batch_sampler: yields lists of indices. It excludes batch_size, shuffle, sampler and drop_last.
+        batch_sampler: yields lists of indices. Cannot be combined with batch_size, shuffle, sampler or drop_last.
         num_workers: the number of worker processes. If 0, this process fetches the batches.
         collate_fn: makes a batch from a list of examples. The default is ``default_collate``, or ``default_convert``
             for single examples.
         pin_memory, pin_memory_device: ignored, as minigrad does not use pinned memory.
-        drop_last: omit a shorter last batch. timeout: seconds to wait for a worker's batch; 0 means no limit.
+        drop_last: omit the last batch if shorter. timeout: seconds to wait for a worker's batch; 0 means no limit.
         worker_init_fn: called in each worker with its number when it starts.
-        multiprocessing_context: "fork", "spawn", "forkserver" or a context. The default is set by
-            ``multiprocessing.set_start_method``, else fork on Linux.
+        multiprocessing_context: "fork", "spawn", "forkserver" or a context. By default, the method set by
+            ``multiprocessing.set_start_method``, or if none is set, fork on Linux.
         generator: draws the order and the worker seeds; None means the default generator.
-        prefetch_factor: how many batches each worker fetches ahead, 2 if None.
-        persistent_workers: keep workers for the next pass. in_order: yield in sampler order, not in arrival order.
+        prefetch_factor: how many batches each worker fetches in advance; None means 2.
+        persistent_workers: keep workers for the next pass. in_order: yield batches in sampler order, not arrival order.
 
-    For type checkers, it is a ``DataLoader[Example, Batch]``, where ``collate_fn`` returns a Batch.
-    ``DataLoader[Example]`` leaves the batch type open.
+    For type checkers, the class is ``DataLoader[Example, Batch]``, where ``collate_fn`` returns a Batch. In
+    ``DataLoader[Example]``, the batch type is unspecified.
 
     Raises ValueError for mutually exclusive arguments. While iterating, raises RuntimeError if a worker dies or
     exceeds ``timeout``, and re-raises dataset errors from workers, with the traceback in the message.
@@ -191,7 +191,7 @@ def _fetcher(
     iterable: bool, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool, dataset: Any
 ) -> Callable[[Any], Any]:
     """A function that maps an index to an example or, if ``batched``, a list of indices to a batch. For an iterable, it
-    returns the next examples, as many as there are indices, and raises StopIteration at the end."""
+    returns as many of the next examples as there are indices, and raises StopIteration at the end."""
     if not iterable:
         return lambda index: collate_fn(examples_of(dataset, index) if batched else dataset[index])
     # not islice, which calls ``iter`` and so would restart a dataset that is its own iterator
@@ -209,7 +209,7 @@ def _fetcher(
 
 
 class _BaseDataLoaderIter:
-    """One pass over the batches. It draws the worker seed first, and the seed of the order with the first index."""
+    """One pass over the batches. The worker seed is drawn first, and the seed of the order with the first index."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader, self._index_sampler = loader, loader._index_sampler
@@ -327,7 +327,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 raise self._died(worker)
             try:
                 message = worker.connection.recv_bytes()
-            except (EOFError, OSError):  # OSError: while in the middle of a message
+            except (EOFError, OSError):  # OSError: in the middle of a message
                 raise self._died(worker) from None
             epoch, answer = pickle.loads(message)
             if epoch == self._epoch:

@@ -1,4 +1,4 @@
-"""Datasets: examples by index (Dataset), or one after another (IterableDataset)."""
+"""Datasets, which return examples by index (Dataset) or yield one after another (IterableDataset)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """Examples by index. Subclasses define ``__getitem__`` and, for samplers, ``__len__``.
+    """A dataset that returns examples by index. Subclasses define ``__getitem__`` and, for samplers, ``__len__``.
 
     A dataset that is faster at fetching several examples at once may define ``__getitems__(list of indices)``.
 
@@ -43,7 +43,7 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
-    """Examples from ``__iter__``. Each worker's copy can use ``get_worker_info()`` to yield only its part."""
+    """A dataset with only ``__iter__``. Each worker's copy can use ``get_worker_info()`` to yield only its part."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[T_co]: ...
@@ -73,8 +73,8 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Datasets whose i-th examples form a tuple, or a dict if they are passed by name. Raises ValueError if there are
-    no datasets, lengths differ, or only some datasets are passed by name."""
+    """Datasets whose i-th examples form a tuple, or a dict if the datasets are passed by name. Raises ValueError if
+    there are no datasets, lengths differ, or only some datasets are passed by name."""
 
     datasets: tuple[Any, ...] | dict[str, Any]
 
@@ -112,7 +112,7 @@ class ConcatDataset(Dataset[T_co]):
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
-        """The running total of lengths: the end of each dataset."""
+        """The running total of the lengths, which is where each dataset ends."""
         return list(accumulate(len(item) for item in sequence))
 
     def __getitem__(self, idx: int) -> T_co:
@@ -173,9 +173,9 @@ def examples_of(dataset: Any, indices: Sequence[Any]) -> Any:
 def random_split(
     dataset: Dataset[T], lengths: Sequence[int | float], generator: Generator | None = default_generator
 ) -> list[Subset[T]]:
-    """Split a dataset at random. The same seed yields the same parts as in PyTorch. ``lengths`` are numbers of examples
-    that add up to the dataset's length, or fractions that add up to 1; each of the first parts then gets one of the
-    remaining examples. Raises ValueError for other lengths."""
+    """Split a dataset at random. The same seed yields the same parts as in PyTorch. ``lengths`` contains numbers of
+    examples that add up to the dataset's length, or fractions that add up to 1. Fractions are rounded down, and the
+    remaining examples go to the first parts. Raises ValueError for other lengths."""
     size = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:  # fractions
         for i, fraction in enumerate(lengths):

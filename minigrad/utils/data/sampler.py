@@ -23,7 +23,7 @@ Source = Generator | None  # the source of random numbers
 
 
 class Sampler(Generic[T_co]):
-    """The base of samplers: ``__iter__`` yields indices, or lists of indices. ``data_source`` is ignored."""
+    """The base class of samplers. ``__iter__`` yields indices, or lists of indices. ``data_source`` is ignored."""
 
     def __init__(self, data_source: Sized | None = None) -> None:
         pass
@@ -46,10 +46,10 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """The indices of a dataset in random order. With ``replacement``, each is drawn from all, so indices may repeat. A
-    pass has ``num_samples`` indices, by default one per example. Without replacement, a longer pass consists of several
-    permutations. If ``generator`` is None, each pass creates one, seeded from the default generator. Raises TypeError
-    if ``replacement`` is not a bool, and ValueError if ``num_samples`` is not a positive int."""
+    """The indices of a dataset in random order. With ``replacement``, each is drawn from all indices and may repeat. A
+    pass yields ``num_samples`` indices, by default one per example. Without replacement, a longer pass consists of
+    several permutations. If ``generator`` is None, each pass creates one, seeded from the default generator. Raises
+    TypeError if ``replacement`` is not a bool, and ValueError if ``num_samples`` is not a positive int."""
 
     def __init__(
         self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Source = None
@@ -96,8 +96,8 @@ class SubsetRandomSampler(Sampler[int]):
 
 class WeightedRandomSampler(Sampler[int]):
     """``num_samples`` indices per pass, drawn in proportion to the examples' weights, which need not add up to 1.
-    Without ``replacement``, indices do not repeat, and there must be at least as many weights as samples.
-    ``generator``: None means the default generator."""
+    Without ``replacement``, indices do not repeat, and there must be at least as many weights as samples. If
+    ``generator`` is None, the default generator draws them."""
 
     def __init__(
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Source = None
@@ -118,8 +118,8 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """The indices of any iterable in lists of ``batch_size``. ``drop_last`` omits a shorter last list.
-    Raises ValueError if ``batch_size`` is not a positive int, or ``drop_last`` is not a bool."""
+    """Groups the indices of any iterable into lists of ``batch_size``. ``drop_last`` omits a shorter last list. Raises
+    ValueError if ``batch_size`` is not a positive int, or ``drop_last`` is not a bool."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         _check_positive("batch_size", batch_size)
@@ -137,14 +137,14 @@ class BatchSampler(Sampler[list[int]]):
 
 
 class DistributedSampler(Sampler[int]):
-    """Every ``num_replicas``-th index, starting at ``rank``, of an order that all processes share. Unless ``set_epoch``
-    is called before each epoch, every epoch has the same order.
+    """Yields every ``num_replicas``-th index, starting at ``rank``, from an order that all processes share. Unless
+    ``set_epoch`` is called before each epoch, every epoch has the same order.
 
     Args:
-        num_replicas: the number of processes; by default, as in ``init_process_group``, or 1 without it.
-        rank: the rank of this process; by default, as in the process group, or 0. Raises ValueError if out of range.
-        shuffle: use a random order that depends on the epoch and ``seed``, not on the process; else 0, 1, 2, ...
-        drop_last: omit indices so that all processes have the same number; otherwise, repeat the first ones."""
+        num_replicas: the number of processes; by default, that of the process group, or 1 if there is no group.
+        rank: the rank of this process; by default, its rank in the group, or 0. Raises ValueError if out of range.
+        shuffle: use a random order that depends only on the epoch and ``seed``. If False, use 0, 1, 2, ...
+        drop_last: omit the last indices so that all processes get the same number; if False, repeat the first ones."""
 
     def __init__(
         self,

@@ -38,8 +38,8 @@ class SummaryWriter:
 
     Args:
         log_dir: the run folder, by default runs/<time>_<host><comment>. comment: appended to this default name.
-        purge_step: make TensorBoard discard events from an earlier, interrupted run from this step on.
-        max_queue, flush_secs: the maximum number of pending events, and of seconds between writes.
+        purge_step: make TensorBoard discard an earlier, interrupted run's events from this step on.
+        max_queue: the maximum number of pending events. flush_secs: the maximum number of seconds between writes.
         filename_suffix: appended to file names.
 
     Raises ImportError if the ``tensorboard`` package is not installed."""
@@ -67,7 +67,7 @@ class SummaryWriter:
         return self.log_dir
 
     def _file(self, folder: str) -> Any:
-        """The file in a folder; a new file after ``close``."""
+        """The open file in a folder, or a new file after ``close``."""
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
         if folder not in self._files:
@@ -93,9 +93,9 @@ class SummaryWriter:
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """Write a number: a float, or a tensor or array with one element. ``tag`` names the chart; "loss/train" and
-        "loss/valid" appear side by side. ``new_style`` and ``double_precision`` are ignored, as events are in
-        TensorFlow 1's format, with float32 numbers."""
+        """Write a number, which may be a float, or a tensor or array with one element. ``tag`` names the chart;
+        "loss/train" and "loss/valid" appear side by side. ``new_style`` and ``double_precision`` are ignored, as events
+        are in TensorFlow 1's format, with float32 numbers."""
         self._add(global_step, walltime, tag=tag, simple_value=_number(tag, scalar_value))
 
     def add_scalars(
@@ -116,12 +116,12 @@ class SummaryWriter:
         walltime: Time = None,
         max_bins: int | None = None,
     ) -> None:
-        """Write a histogram of a tensor. Raises ValueError if it is empty. ``bins`` is as in ``numpy.histogram``,
-        or "tensorflow": each edge is 10% larger than the last. Bins are merged if there are more than ``max_bins``."""
+        """Write a histogram of a tensor. Raises ValueError if it is empty. ``bins`` is as in ``numpy.histogram``. For
+        "tensorflow", each edge is 10% larger than the last. Bins are merged if there are more than ``max_bins``."""
         values = host(values).reshape(-1).astype(np.float64)
         if not values.size:
             raise ValueError("The input has no element.")
-        if isinstance(bins, str) and bins == "tensorflow":  # 0, and on both sides 1e-12 to 1e20
+        if isinstance(bins, str) and bins == "tensorflow":  # edges: 0, and on both sides 1e-12 to 1e20
             bins = np.multiply.accumulate([1e-12, *[1.1] * 773])
             bins = np.concatenate([-bins[::-1], [0], bins])
         counts, edges = np.histogram(values, bins)
@@ -142,7 +142,7 @@ class SummaryWriter:
     def add_image(
         self, tag: str, img_tensor: Any, global_step: Any = None, walltime: Time = None, dataformats: str = "CHW"
     ) -> None:
-        """Write an image: uint8, or floats from 0 to 1. ``dataformats`` names the axes ("CHW", "HWC", "HW")."""
+        """Write an image of uint8 or of floats from 0 to 1. ``dataformats`` names the axes ("CHW", "HWC", "HW")."""
         self._add_pixels(tag, [_as_hwc(host(img_tensor), dataformats)], global_step, walltime)
 
     def add_images(
@@ -155,7 +155,7 @@ class SummaryWriter:
     def add_figure(
         self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: Time = None
     ) -> None:
-        """Write one or more matplotlib figures; ``close`` frees them."""
+        """Write one or more matplotlib figures, and close them if ``close`` is True."""
         from matplotlib import pyplot
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 

@@ -1,9 +1,9 @@
-// Attention: the data, the current choice, and the bar of choices. Each view has its own file.
+// Attention: data, state and the control bar. Each view has its own file.
 
 const attention = {
-  views: {}, // by name: {title, draw(box, state, told), heads: "several" or "one", known(kind), sides}
-  LEAST: 0.01, // weights below are not drawn as lines,
-  FAINTEST: 0.002, // and these not as cells
+  views: {}, // by name: {title, draw(box, state, status), heads: "several" or "one", supports(kind), sides}
+  LEAST: 0.01, // the minimum weight for drawing a line
+  FAINTEST: 0.002, // the minimum weight for drawing a cell
 
   /** A weight's opacity: higher than the weight, so that weights around 0.1 are visible. */
   opacity: (weight) => Math.max(0, Math.min(1, weight)) ** 0.7,
@@ -33,29 +33,29 @@ const attention = {
   },
   percent: (x) => (x >= 0.0995 ? `${Math.round(100 * x)} %` : `${(100 * x).toFixed(1)} %`),
 
-  /** A token in a sentence; right-to-left text does not reorder the rest. */
-  quoted(text) {
-    const shown = attention.cut(text, 24);
-    return /[\u0590-\u08ff\u200f\ufb1d-\ufefc]/.test(shown) ? `“\u2068${shown}\u2069”` : `“${shown}”`;
+  /** Quote a token in a sentence, isolating right-to-left text. */
+  quote(text) {
+    const short = attention.cut(text, 24);
+    return /[\u0590-\u08ff\u200f\ufb1d-\ufefc]/.test(short) ? `“\u2068${short}\u2069”` : `“${short}”`;
   },
 
-  /** A text cut to a number of characters. */
+  /** Cut a text to a number of characters. */
   cut(text, most) {
     const letters = [...text];
     return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : text;
   },
 
-  /** A text cut to a width in pixels. */
-  fitted(text, font, most) {
+  /** Cut a text to a width in pixels. */
+  truncate(text, font, most) {
     const pen = (attention.pen ??= document.createElement("canvas").getContext("2d"));
     pen.font = font;
     const letters = [...text].slice(0, 80), whole = [...text].length;
-    const shown = () => letters.join("") + (letters.length < whole ? "…" : "");
-    while (letters.length > 1 && pen.measureText(shown()).width > most) letters.pop();
-    return { text: shown(), width: Math.min(most, pen.measureText(shown()).width) };
+    const label = () => letters.join("") + (letters.length < whole ? "…" : "");
+    while (letters.length > 1 && pen.measureText(label()).width > most) letters.pop();
+    return { text: label(), width: Math.min(most, pen.measureText(label()).width) };
   },
 
-  /** The style with a head's colour: its own if there are several, else the page's accent. */
+  /** The style of a head: its own colour if there are several, else the accent. */
   colour: (head, several) => (several ? viz.series(head) : "--own: var(--accent)"),
 };
 
@@ -85,7 +85,7 @@ attention.Layer = class {
     return sum;
   }
 
-  /** Whether a mask forbids query t to attend to key s; in all heads if none is given. */
+  /** Whether a mask prevents query t from attending to key s, in one head or in all (null). */
   masked(t, s, head = null) {
     const mask = this.kind.masks[this.packed.mask];
     if (!mask) return false;
@@ -111,11 +111,11 @@ attention.Kind = class {
 
   get cross() { return this.kind === "cross"; }
 
-  /** The meaning of a row of a matrix (or of the left side), and of a column. */
-  told([row, column]) { return `${row}: ${this.meaning[0]}. ${column}: ${this.meaning[1]}.`; }
+  /** Describe the two sides of a view: rows and columns, or left and right. */
+  sides([row, column]) { return `${row}: ${this.meaning[0]}. ${column}: ${this.meaning[1]}.`; }
 
-  /** An addition to a sentence on a token that a decoder has read: which token it wrote next. */
-  next(t) { return this.reads && t + 1 < this.T ? ` Next: ${attention.quoted(this.queries[t + 1])}.` : ""; }
+  /** For a token that a decoder reads: a sentence with the token that it generates next. */
+  next(t) { return this.reads && t + 1 < this.T ? ` Next: ${attention.quote(this.queries[t + 1])}.` : ""; }
 
   get vectors() { return this.layers.some((layer) => layer.packed.query); }
 };
@@ -123,23 +123,23 @@ attention.Kind = class {
 /** How far an arrow key moves: [rows, columns]. */
 attention.ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-/** The current choice. A change redraws the page. */
+/** The page's state. A change redraws the page. */
 attention.State = class {
   constructor(texts) {
     this.texts = texts; // a beam's texts, or the only one: {text, score, kinds}
     this.text = 0;
     this.view = "heads";
-    this.number = Math.max(0, this.kinds.findIndex(({ cross }) => cross)); // the first interest in a translator
+    this.number = Math.max(0, this.kinds.findIndex(({ cross }) => cross)); // a translator starts with cross-attention
     this.at = 0;
-    this.chosen = null; // heads; null means all
+    this.selection = null; // heads; null means all
     this.query = this.key = null; // tokens
-    this.elsewhere = new Set(); // modules in a graph on the same page
+    this.graphModules = new Set(); // modules in a graph on the same page
   }
 
-  /** All layers, for a graph on the same page: their place here, their module, their name. */
+  /** All layers, for a graph on the same page: indices, module path and label. */
   get layers() {
     return this.kinds.flatMap((kind, number) => kind.layers.map(({ path }, at) => (
-      { number, at, path, told: `${kind.title}, layer ${at}` })));
+      { number, at, path, label: `${kind.title}, layer ${at}` })));
   }
 
   get kinds() { return this.texts[this.text].kinds; }
@@ -147,7 +147,7 @@ attention.State = class {
   get layer() { return this.kind.layers[this.at]; }
   get heads() {
     const all = Array.from({ length: this.layer.heads }, (_, i) => i);
-    const some = this.chosen ? all.filter((head) => this.chosen.has(head)) : all;
+    const some = this.selection ? all.filter((head) => this.selection.has(head)) : all;
     const left = some.length ? some : all;
     return attention.views[this.view].heads === "one" ? left.slice(0, 1) : left;
   }
@@ -158,20 +158,20 @@ attention.State = class {
     this.number = Math.min(this.number, this.kinds.length - 1);
     if (this.kind !== kind) this.query = this.key = null;
     this.at = Math.min(this.at, this.kind.layers.length - 1);
-    if (!attention.views[this.view].known(this.kind)) this.view = "heads";
+    if (!attention.views[this.view].supports(this.kind)) this.view = "heads";
     this.draw();
   }
 
-  /** Select one head alone, or add it to or remove it from the others. */
+  /** Select a single head, or toggle it in a multiple selection. */
   choose(head, others) {
-    if (!others) return this.set({ chosen: new Set([head]) });
-    const chosen = new Set(this.heads);
-    if (!chosen.delete(head)) chosen.add(head);
-    return this.set({ chosen: chosen.size ? chosen : new Set([head]) });
+    if (!others) return this.set({ selection: new Set([head]) });
+    const selection = new Set(this.heads);
+    if (!selection.delete(head)) selection.add(head);
+    return this.set({ selection: selection.size ? selection : new Set([head]) });
   }
 };
 
-/** The bar: a beam's text, kind, view, layer and heads. */
+/** The control bar: the beam's text, kind, view, layer and heads. */
 attention.Bar = class {
   constructor(state, box) {
     this.state = state;
@@ -195,10 +195,10 @@ attention.Bar = class {
     const { state } = this;
     if (state.texts.length === 1) return [];
     const rows = state.texts.map(({ text, score }, i) => {
-      const made = this.button(`text-${i}`, "", i === state.text, () => state.set({ text: i }));
-      made.append(viz.el("span", { class: "text", dir: "auto", title: attention.cut(text, 2000) },
+      const button = this.button(`text-${i}`, "", i === state.text, () => state.set({ text: i }));
+      button.append(viz.el("span", { class: "text", dir: "auto", title: attention.cut(text, 2000) },
         attention.cut(text, 300)), viz.el("span", { class: "mono" }, attention.decimal(score, 2)));
-      return viz.el("li", {}, made);
+      return viz.el("li", {}, button);
     });
     return [viz.el("ol", { id: "beam", "aria-label": "texts that the search found, with scores" }, rows)];
   }
@@ -216,10 +216,10 @@ attention.Bar = class {
   views() {
     const { state } = this;
     const buttons = Object.entries(attention.views).map(([name, view]) => {
-      const known = view.known(state.kind);
+      const enabled = view.supports(state.kind);
       return this.button(`view-${name}`, view.title, name === state.view, () => state.set({ view: name }), {
-        disabled: !known,
-        title: known ? null : "queries and keys are not known here: record a model, not its weights alone",
+        disabled: !enabled,
+        title: enabled ? null : "queries and keys are not known here: record a model, not its weights alone",
       });
     });
     return viz.el("div", { class: "choice", role: "group", "aria-label": "view" }, buttons);
@@ -237,25 +237,25 @@ attention.Bar = class {
     const change = (event) => state.set({ at: Number(event.target.value) });
     const choose = viz.el("select", { id: "layer", "aria-label": "layer", onchange: change }, options);
     const path = viz.el("code", { id: "path", class: "quiet" }, attention.cut(state.layer.path, 60));
-    const there = !state.elsewhere.has(state.layer.path) ? [] : viz.el("button", { id: "find", type: "button",
-      title: "show it in the graph", onclick: () => viz.link.tell({ find: state.layer.path }) }, "In the graph");
+    const graphLink = !state.graphModules.has(state.layer.path) ? [] : viz.el("button", { id: "find", type: "button",
+      title: "show it in the graph", onclick: () => viz.link.send({ find: state.layer.path }) }, "In the graph");
     return viz.el("div", { class: "steps" }, step("earlier", "‹", -1, "the layer before"), choose,
-      step("later", "›", 1, "the layer after"), path, there);
+      step("later", "›", 1, "the layer after"), path, graphLink);
   }
 
   heads() {
-    const { state } = this, chosen = new Set(state.heads), one = attention.views[state.view].heads === "one";
-    const several = chosen.size > 1;
+    const { state } = this, selection = new Set(state.heads), one = attention.views[state.view].heads === "one";
+    const several = selection.size > 1;
     const chips = Array.from({ length: state.layer.heads }, (_, head) => this.button(
-      `head-${head}`, String(head), chosen.has(head),
+      `head-${head}`, String(head), selection.has(head),
       (event) => state.choose(head, !one && (event.shiftKey || event.ctrlKey || event.metaKey)),
       {
         "data-head": head, style: attention.colour(head, several),
         title: one ? `head ${head}` : `head ${head} alone; with Shift, also this one`,
       },
     ));
-    const all = chosen.size === state.layer.heads;
-    if (!one) chips.push(this.button("head-all", "all", all, () => state.set({ chosen: null })));
+    const all = selection.size === state.layer.heads;
+    if (!one) chips.push(this.button("head-all", "all", all, () => state.set({ selection: null })));
     return viz.el("div", { class: "steps last" }, viz.el("span", { class: "quiet" }, one ? "head" : "heads"),
       viz.el("div", { class: "chips", role: "group", "aria-label": "heads" }, chips));
   }

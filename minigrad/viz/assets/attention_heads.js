@@ -1,14 +1,14 @@
-// Head view: tokens on both sides, a line for each weight. Pointing at a token highlights its lines.
+// Head view: tokens on both sides, a line for each weight. Hovering over a token highlights its lines.
 
 attention.Heads = class {
   static PITCH = 26;
-  static MOST = 2000; // lines for all tokens together; more would be a grey wall
+  static MOST = 2000; // lines in the overview; more would blur into grey
 
-  constructor(box, state, told) {
-    Object.assign(this, { box, state, told, kind: state.kind, layer: state.layer, heads: state.heads });
+  constructor(box, state, status) {
+    Object.assign(this, { box, state, status, kind: state.kind, layer: state.layer, heads: state.heads });
     this.several = this.heads.length > 1;
     this.pinned = state.query === null ? null : { side: 0, at: state.query };
-    this.pointed = null;
+    this.hovered = null;
     this.draw();
     this.mark();
   }
@@ -17,10 +17,10 @@ attention.Heads = class {
     const { PITCH } = attention.Heads, whole = this.box.clientWidth;
     const within = (least, x, top) => Math.max(least, Math.min(top, Math.floor(x)));
     const names = [this.kind.queries, this.kind.keys], most = within(64, 0.2 * whole, 240);
-    const cut = names.map((side) => side.map((text) => attention.fitted(text, "600 15px system-ui", most)));
+    const cut = names.map((side) => side.map((text) => attention.truncate(text, "600 15px system-ui", most)));
     const [left, right] = cut.map((side) => Math.max(44, ...side.map((one) => one.width)));
     this.square = within(4, Math.min(224, 0.12 * whole) / this.heads.length, 14);
-    const extra = this.several ? Math.max(60, this.square * this.heads.length + 12) : 60; // also for "masked"
+    const extra = this.several ? Math.max(60, this.square * this.heads.length + 12) : 60; // also fits "masked"
     this.extra = extra;
     const gap = within(72, whole - left - right - 2 * extra - 32, 460);
     this.x = [extra + left + 8, extra + left + 8 + gap];
@@ -42,7 +42,7 @@ attention.Heads = class {
       this.under, this.over, this.shades, tokens);
     this.overview();
     this.box.replaceChildren(viz.el("div", { class: "scroll" }, this.svg));
-    this.svg.addEventListener("keydown", (event) => this.pressed(event));
+    this.svg.addEventListener("keydown", (event) => this.onKey(event));
   }
 
   /** The lines of all tokens; if there are too many, the largest weights. */
@@ -88,7 +88,7 @@ attention.Heads = class {
     return pairs;
   }
 
-  /** Lines of equal opacity are one path, so thousands stay fluid. */
+  /** Lines of equal opacity share a path, so that thousands render fast. */
   lines(group, head, pairs) {
     const paths = new Map(), [a, b] = this.x, mid = (a + b) / 2, count = this.heads.length;
     const lower = (this.heads.indexOf(head) - (count - 1) / 2) * Math.min(2, 12 / count); // side by side
@@ -103,7 +103,7 @@ attention.Heads = class {
   }
 
   point(where) {
-    this.pointed = where;
+    this.hovered = where;
     this.mark();
   }
 
@@ -115,9 +115,9 @@ attention.Heads = class {
 
   same(one, other) { return Boolean(one && other && one.side === other.side && one.at === other.at); }
 
-  /** Highlight one token's lines, and write its weights next to the other side's tokens. */
+  /** Highlight a token's lines, and label the other side's tokens with its weights. */
   mark() {
-    const one = this.pointed ?? this.pinned;
+    const one = this.hovered ?? this.pinned;
     this.over.replaceChildren();
     this.shades.replaceChildren();
     this.under.classList.toggle("faint", one !== null);
@@ -127,7 +127,7 @@ attention.Heads = class {
       node.setAttribute("aria-pressed", String(this.same(own, this.pinned)));
     }
     if (!one) {
-      this.told.textContent = `${this.hint}Point at a token to see what it looks at, click to keep it; `
+      this.status.textContent = `${this.hint}Point at a token to see what it looks at, click to keep it; `
         + "or Tab into the tokens and walk with the arrow keys.";
       return;
     }
@@ -136,7 +136,7 @@ attention.Heads = class {
     const shares = names.map((_, i) => this.share(one, i));
     shares.forEach((share, i) => this.shade(other, i, share));
     this.nameHeads(other);
-    this.told.textContent = this.sentence(one, names, shares);
+    this.status.textContent = this.sentence(one, names, shares);
   }
 
   /** The weights between a token and one on the other side, one per head. */
@@ -146,8 +146,7 @@ attention.Heads = class {
     return { weights, masked: this.layer.masked(t, s) };
   }
 
-  /** Next to a token: a square for each head, or one head's weight. */
-  /** Where the heads' squares begin, to the left of a side. */
+  /** The left edge of the heads' squares on a side. */
   squares(side, count) {
     return side ? this.svg.viewBox.baseVal.width - this.extra + 6 : this.extra - 6 - this.square * count;
   }
@@ -161,11 +160,12 @@ attention.Heads = class {
       { class: "head", x: x + square * k, y, "text-anchor": "middle" }, head)));
   }
 
+  /** Label a token with a square for each head, or with a single head's weight. */
   shade(side, i, { weights, masked }) {
     const { square } = this, y = this.y(side, i), first = this.squares(side, weights.length);
     const x = side ? first : this.extra - 6;
-    const text = (name, shown) => this.shades.append(
-      viz.svg("text", { class: name, x, y: y + 4, "text-anchor": side ? "start" : "end" }, shown));
+    const text = (name, label) => this.shades.append(
+      viz.svg("text", { class: name, x, y: y + 4, "text-anchor": side ? "start" : "end" }, label));
     if (masked) text("caption", "masked");
     else if (!this.several && weights[0] >= 0.0005) text("share", attention.decimal(weights[0], 3));
     else if (this.several) this.shades.append(...weights.map((weight, k) => viz.svg("rect", {
@@ -178,14 +178,14 @@ attention.Heads = class {
     const mean = ({ weights }) => weights.reduce((sum, weight) => sum + weight, 0) / weights.length;
     const most = shares.map((share, i) => [mean(share), i]).filter(([share]) => share >= 0.005)
       .sort((p, q) => q[0] - p[0]).slice(0, 4);
-    const told = most.map(([share, i]) => `${attention.quoted(names[i])} ${attention.percent(share)}`);
-    const own = attention.quoted((one.side ? this.kind.keys : this.kind.queries)[one.at]);
+    const list = most.map(([share, i]) => `${attention.quote(names[i])} ${attention.percent(share)}`);
+    const own = attention.quote((one.side ? this.kind.keys : this.kind.queries)[one.at]);
     const how = this.several ? ` (mean of ${this.heads.length} heads)` : "";
     const looks = one.side ? "is looked at by" : "looks at", next = one.side ? "" : this.kind.next(one.at);
-    return `${own} ${looks} ${told.join(", ") || "no token"}${how}.${next}`;
+    return `${own} ${looks} ${list.join(", ") || "no token"}${how}.${next}`;
   }
 
-  pressed(event) {
+  onKey(event) {
     const node = event.target.closest(".token");
     if (event.key === "Escape" && this.pinned) this.pin(this.pinned);
     if (!node) return;
@@ -200,14 +200,14 @@ attention.Heads = class {
     event.preventDefault();
     if (!to) return;
     const place = Math.max(0, Math.min(last[to[0]], to[1]));
-    const found = this.svg.querySelector(`.token[data-side="${to[0]}"][data-at="${place}"]`);
+    const target = this.svg.querySelector(`.token[data-side="${to[0]}"][data-at="${place}"]`);
     node.setAttribute("tabindex", -1);
-    found.setAttribute("tabindex", 0);
-    found.focus();
+    target.setAttribute("tabindex", 0);
+    target.focus();
   }
 };
 
 attention.views.heads = {
-  title: "Heads", heads: "several", known: () => true, svg: true, sides: ["Left", "Right"],
-  draw: (box, state, told) => new attention.Heads(box, state, told),
+  title: "Heads", heads: "several", supports: () => true, svg: true, sides: ["Left", "Right"],
+  draw: (box, state, status) => new attention.Heads(box, state, status),
 };

@@ -3,22 +3,22 @@
 attention.Matrix = class {
   static NUMBERED = 24; // maximum tokens per side for which cells show their number, in per cent
 
-  constructor(box, state, told) {
-    Object.assign(this, { box, state, told, kind: state.kind, layer: state.layer });
+  constructor(box, state, status) {
+    Object.assign(this, { box, state, status, kind: state.kind, layer: state.layer });
     this.weights = this.layer.mean(state.heads);
     this.draw();
     this.mark(state.query === null ? null : [state.query, state.key ?? 0]);
   }
 
   draw() {
-    const { T, S } = this.kind, most = Math.max(T, S), room = this.box.clientWidth - 160; // without names
+    const { T, S } = this.kind, most = Math.max(T, S), room = this.box.clientWidth - 160; // minus labels
     const numbered = most <= attention.Matrix.NUMBERED;
     const between = (least, x, top) => Math.max(least, Math.min(top, Math.floor(x)));
     const [least, all, top] = numbered ? [24, 700, 40] : [7, 900, 26];
     this.cell = between(least, Math.min(all, room) / most, top);
     const size = Math.min(14, Math.max(7, this.cell - 1)), font = `600 ${size}px system-ui`;
-    const fitted = (text) => attention.fitted(text, font, 180);
-    const names = [this.kind.queries.map(fitted), this.kind.keys.map(fitted)];
+    const truncate = (text) => attention.truncate(text, font, 180);
+    const names = [this.kind.queries.map(truncate), this.kind.keys.map(truncate)];
     const [wide, high] = names.map((side) => Math.max(30, ...side.map((one) => one.width)));
     this.left = wide + 14;
     this.top = (numbered ? 0.72 * high : high) + 18;
@@ -29,15 +29,15 @@ attention.Matrix = class {
     this.svg = viz.svg("svg", {
       id: "matrix", width: this.width, height: this.height, viewBox: `0 0 ${this.width} ${this.height}`,
       tabindex: 0, role: "application", "aria-label": "weights; arrow keys move from cell to cell",
-      "aria-describedby": "told",
+      "aria-describedby": "status",
     },
       this.cells(), this.hatch(), this.frame(), numbered ? this.numbers() : [],
       this.names(names, size, numbered), this.cursor);
-    this.svg.addEventListener("pointermove", (event) => this.mark(this.under(event) ?? this.pinned));
+    this.svg.addEventListener("pointermove", (event) => this.mark(this.pairAt(event) ?? this.pinned));
     this.svg.addEventListener("pointerleave", () => this.mark(this.pinned));
-    this.svg.addEventListener("click", (event) => this.pin(this.under(event)));
+    this.svg.addEventListener("click", (event) => this.pin(this.pairAt(event)));
     this.svg.addEventListener("dblclick", () => this.open());
-    this.svg.addEventListener("keydown", (event) => this.pressed(event));
+    this.svg.addEventListener("keydown", (event) => this.onKey(event));
     this.box.replaceChildren(viz.el("div", { class: "scroll" }, this.svg));
   }
 
@@ -57,11 +57,11 @@ attention.Matrix = class {
       const [x, y] = this.at(Math.floor(i / S), i % S);
       paths.set(step, `${paths.get(step) ?? ""}M${x} ${y}h${c}v${c}h${-c}z`);
     });
-    const drawn = [...paths].map(([step, d]) => viz.svg("path", { d, opacity: step / 50 }));
-    return viz.svg("g", { class: "cells" }, drawn);
+    const nodes = [...paths].map(([step, d]) => viz.svg("path", { d, opacity: step / 50 }));
+    return viz.svg("g", { class: "cells" }, nodes);
   }
 
-  /** A stroke through each cell that a mask forbids. */
+  /** A stroke through each masked cell. */
   hatch() {
     let d = "";
     const c = this.cell, { T, S } = this.kind;
@@ -100,7 +100,7 @@ attention.Matrix = class {
     return viz.svg("g", {}, rows, columns);
   }
 
-  under(event) {
+  pairAt(event) {
     const box = this.svg.getBoundingClientRect(), place = (x) => Math.floor(x / this.cell);
     const t = place(event.clientY - box.top - this.top), s = place(event.clientX - box.left - this.left);
     return t >= 0 && s >= 0 && t < this.kind.T && s < this.kind.S ? [t, s] : null;
@@ -116,16 +116,16 @@ attention.Matrix = class {
     this.pair = pair;
     for (const node of this.svg.querySelectorAll(".name.active")) node.classList.remove("active");
     this.cursor.setAttribute("visibility", pair ? "visible" : "hidden");
-    this.told.textContent = pair ? this.sentence(...pair) : this.legend();
+    this.status.textContent = pair ? this.sentence(...pair) : this.legend();
     if (!pair) return;
     const [t, s] = pair, [x, y] = this.at(t, s);
     this.cursor.setAttribute("x", x);
     this.cursor.setAttribute("y", y);
     this.svg.querySelector(`[data-row="${t}"]`).classList.add("active");
     this.svg.querySelector(`[data-column="${s}"]`).classList.add("active");
-    if (pair === this.pinned && attention.views.neurons.known(this.kind)) {
+    if (pair === this.pinned && attention.views.neurons.supports(this.kind)) {
       const open = { id: "open", type: "button", onclick: () => this.open() };
-      this.told.append(viz.el("button", open, "how it is computed"));
+      this.status.append(viz.el("button", open, "how it is computed"));
     }
   }
 
@@ -139,20 +139,20 @@ attention.Matrix = class {
   }
 
   sentence(t, s) {
-    const [query, key] = [this.kind.queries[t], this.kind.keys[s]].map(attention.quoted);
+    const [query, key] = [this.kind.queries[t], this.kind.keys[s]].map(attention.quote);
     const { heads } = this.state;
     if (this.layer.masked(t, s)) return `${query} takes from ${key}: nothing, the mask forbids it.`;
     const how = heads.length > 1 ? ` (mean of ${heads.length} heads)` : "";
-    const told = `${attention.number(this.weights[t * this.kind.S + s])}${how}.${this.kind.next(t)}`;
-    return `${query} takes from ${key}: ${told}`;
+    const detail = `${attention.number(this.weights[t * this.kind.S + s])}${how}.${this.kind.next(t)}`;
+    return `${query} takes from ${key}: ${detail}`;
   }
 
   open() {
-    if (!this.pair || !attention.views.neurons.known(this.kind)) return;
+    if (!this.pair || !attention.views.neurons.supports(this.kind)) return;
     this.state.set({ view: "neurons", query: this.pair[0], key: this.pair[1] });
   }
 
-  pressed(event) {
+  onKey(event) {
     const move = attention.ARROWS[event.key];
     if (event.key === "Escape") this.pin(null);
     else if (event.key === "Enter") this.open();
@@ -166,6 +166,6 @@ attention.Matrix = class {
 };
 
 attention.views.matrix = {
-  title: "Matrix", heads: "several", known: () => true, svg: true, sides: ["Row", "Column"],
-  draw: (box, state, told) => new attention.Matrix(box, state, told),
+  title: "Matrix", heads: "several", supports: () => true, svg: true, sides: ["Row", "Column"],
+  draw: (box, state, status) => new attention.Matrix(box, state, status),
 };

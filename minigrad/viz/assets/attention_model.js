@@ -1,18 +1,18 @@
-// Model view: every head of every layer, small. A click opens a head.
+// Model view: a thumbnail of every head in every layer. A click opens the head.
 
 attention.Model = class {
-  constructor(box, state, told) {
-    Object.assign(this, { box, state, told, kind: state.kind });
+  constructor(box, state, status) {
+    Object.assign(this, { box, state, status, kind: state.kind });
     this.columns = Math.max(...this.kind.layers.map((layer) => layer.heads));
     this.draw();
-    told.textContent = "Every head of every layer. Click one to open it.";
+    status.textContent = "Every head of every layer. Click one to open it.";
   }
 
   draw() {
-    const room = (this.box.clientWidth - 80) / this.columns - 8; // without the layers' names and the gaps
+    const room = (this.box.clientWidth - 80) / this.columns - 8; // minus layer names and gaps
     const side = Math.max(40, Math.min(96, Math.floor(room)));
-    const named = { role: "group", "aria-label": "layers and heads" };
-    const grid = viz.el("div", { class: "grid", id: "model", ...named });
+    const aria = { role: "group", "aria-label": "layers and heads" };
+    const grid = viz.el("div", { class: "grid", id: "model", ...aria });
     grid.style.gridTemplateColumns = `4rem repeat(${this.columns}, ${side}px)`;
     grid.append(viz.el("span", { class: "quiet" }, side < 56 ? "head" : ""));
     const heads = Array.from({ length: this.columns }, (_, head) => head);
@@ -22,7 +22,7 @@ attention.Model = class {
       const cell = (head) => (head < layer.heads ? this.thumbnail(layer, at, head) : viz.el("span"));
       grid.append(...heads.map(cell));
     });
-    grid.addEventListener("keydown", (event) => this.pressed(event));
+    grid.addEventListener("keydown", (event) => this.onKey(event));
     this.box.replaceChildren(viz.el("div", { class: "scroll" }, grid));
   }
 
@@ -31,11 +31,11 @@ attention.Model = class {
       id: `cell-${at}-${head}`, type: "button", "data-layer": at, "data-head": head,
       tabindex: at || head ? -1 : 0,
       "aria-label": `layer ${at}, head ${head}`, title: `layer ${at}, head ${head}`,
-      onclick: () => this.state.set({ view: this.state.last ?? "heads", at, chosen: new Set([head]) }),
+      onclick: () => this.state.set({ view: this.state.last ?? "heads", at, selection: new Set([head]) }),
     }, this.picture(layer, head));
   }
 
-  /** A pixel for each pair; pairs that share a pixel, as in long texts, show their largest weight. */
+  /** One pixel per pair; in long texts, pairs that share a pixel show their largest weight. */
   picture(layer, head) {
     const { T, S } = this.kind, most = 96;
     const h = Math.min(T, most), w = Math.min(S, most), cells = new Float32Array(h * w);
@@ -46,7 +46,7 @@ attention.Model = class {
     return viz.heat({ rows: h, columns: w, value: (i) => cells[i], shade: attention.opacity });
   }
 
-  pressed(event) {
+  onKey(event) {
     const node = event.target.closest("button"), move = attention.ARROWS[event.key];
     if (!node || !move) return;
     event.preventDefault();
@@ -60,6 +60,6 @@ attention.Model = class {
 };
 
 attention.views.model = {
-  title: "Model", heads: "several", known: () => true, svg: false, sides: ["Row", "Column"],
-  draw: (box, state, told) => new attention.Model(box, state, told),
+  title: "Model", heads: "several", supports: () => true, svg: false, sides: ["Row", "Column"],
+  draw: (box, state, status) => new attention.Model(box, state, status),
 };

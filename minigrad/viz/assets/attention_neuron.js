@@ -1,10 +1,10 @@
 // Neuron view: how one query's weights result from q and k, element by element.
 
 attention.Neurons = class {
-  constructor(box, state, told) {
-    Object.assign(this, { box, state, told, kind: state.kind, layer: state.layer, head: state.heads[0] });
+  constructor(box, state, status) {
+    Object.assign(this, { box, state, status, kind: state.kind, layer: state.layer, head: state.heads[0] });
     if (!this.layer.query) {
-      told.textContent = "This layer's queries and keys are not known: its scores are no product of the two.";
+      status.textContent = "This layer's queries and keys are not known: its scores are no product of the two.";
       box.replaceChildren();
       return;
     }
@@ -20,12 +20,12 @@ attention.Neurons = class {
   }
 
   /** A vector in the head: the query's or a key's. */
-  vector(of, i) {
-    const [, count, width] = of.shape, start = (this.head * count + i) * width;
-    return of.values.subarray(start, start + width);
+  vector(array, i) {
+    const [, count, width] = array.shape, start = (this.head * count + i) * width;
+    return array.values.subarray(start, start + width);
   }
 
-  /** What the query and a key yield: elementwise product, sum, scaled, plus what the model adds, weight. */
+  /** From query and key to weight: elementwise product, sum, scaled sum, bias and weight. */
   pair(s) {
     const { layer, head, t, kind } = this, { bias } = layer;
     const q = this.vector(layer.query, t), k = this.vector(layer.key, s);
@@ -46,10 +46,10 @@ attention.Neurons = class {
     this.detail = viz.el("div");
     this.box.replaceChildren(viz.el("div", { class: "scroll" }, table), this.detail);
     this.select(this.s);
-    table.addEventListener("keydown", (event) => this.pressed(event));
+    table.addEventListener("keydown", (event) => this.onKey(event));
   }
 
-  /** The values with the strongest colours, and each column's number of decimals. */
+  /** The values that get the full colour, and each column's number of decimals. */
   measure() {
     const size = (v) => v.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-30);
     const largest = (vectors) => vectors.map(size).reduce((most, x) => Math.max(most, x));
@@ -68,19 +68,19 @@ attention.Neurons = class {
       this.layer.bias ? th("+ added", "value") : [], th("softmax")));
   }
 
-  /** The query's own row, where a different query can be chosen. */
+  /** The query's row, with a menu for the query. */
   query() {
     const change = (event) => this.state.set({ query: Number(event.target.value), key: null });
     const options = this.kind.queries.map((text, t) => (
       viz.el("option", { value: t, selected: t === this.t }, `${t}  ${attention.cut(text, 40)}`)));
-    const named = { id: "query", "aria-label": "the token that looks" };
-    const choose = viz.el("select", { ...named, onchange: change }, options);
+    const aria = { id: "query", "aria-label": "the token that looks" };
+    const choose = viz.el("select", { ...aria, onchange: change }, options);
     return viz.el("tr", { class: "query" }, viz.el("th", {}, choose),
       viz.el("td", {}, this.strip(this.q, this.most.vector)),
       viz.el("td", { colspan: this.layer.bias ? 5 : 4 }));
   }
 
-  /** What q · k is scaled by, in words. */
+  /** The scale of q · k, as text. */
   factor() {
     const { scale } = this.layer, width = this.q.length;
     if (Math.abs(scale * Math.sqrt(width) - 1) < 1e-4) return `÷ √${width}`;
@@ -119,9 +119,9 @@ attention.Neurons = class {
     for (const row of this.box.querySelectorAll("tr[data-key]")) {
       row.setAttribute("aria-selected", String(Number(row.dataset.key) === s));
     }
-    const pair = this.pairs[s], names = [this.kind.queries[this.t], this.kind.keys[s]].map(attention.quoted);
+    const pair = this.pairs[s], names = [this.kind.queries[this.t], this.kind.keys[s]].map(attention.quote);
     const what = pair.masked ? "nothing, the mask forbids it" : attention.number(pair.weight);
-    this.told.textContent = `${names[0]} takes from ${names[1]}: ${what}.${this.kind.next(this.t)}`;
+    this.status.textContent = `${names[0]} takes from ${names[1]}: ${what}.${this.kind.next(this.t)}`;
     this.detail.replaceChildren(this.formula(pair), this.elements(pair));
   }
 
@@ -155,7 +155,7 @@ attention.Neurons = class {
     return viz.el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "elements" }, table);
   }
 
-  pressed(event) {
+  onKey(event) {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (!by || !event.target.id.startsWith("key-")) return;
     event.preventDefault();
@@ -166,6 +166,6 @@ attention.Neurons = class {
 };
 
 attention.views.neurons = {
-  title: "Neurons", heads: "one", known: (kind) => kind.vectors, svg: false, sides: ["Query", "Key"],
-  draw: (box, state, told) => new attention.Neurons(box, state, told),
+  title: "Neurons", heads: "one", supports: (kind) => kind.vectors, svg: false, sides: ["Query", "Key"],
+  draw: (box, state, status) => new attention.Neurons(box, state, status),
 };

@@ -1,15 +1,15 @@
-// What all pages share. Everything is in `viz`: a page's scripts are joined, in order, into one file.
+// Shared by all pages. Everything is in `viz`; a page's scripts are concatenated, in order.
 "use strict";
 
 const viz = {
   /**
-   * The page's data. Numbers that are not finite are strings: `viz.number` reads them.
-   * If it cannot be read, the page says why.
+   * Parse the page's data. Non-finite numbers are strings; `viz.number` converts them.
+   * On failure, show an error message and rethrow.
    */
   async data() {
     const { type, textContent } = document.getElementById("data");
     try {
-      return JSON.parse(type.endsWith("+deflate") ? await viz.unpacked(textContent) : textContent);
+      return JSON.parse(type.endsWith("+deflate") ? await viz.inflate(textContent) : textContent);
     } catch (error) {
       const old = typeof DecompressionStream === "undefined"; // before Chrome 80, Firefox 113 and Safari 16.4
       const why = old ? "This browser is too old to unpack what the page shows: a newer one can."
@@ -19,13 +19,13 @@ const viz = {
     }
   },
 
-  /** Decompress text. */
-  async unpacked(text) {
+  /** Decompress base64-encoded deflate data into text. */
+  async inflate(text) {
     const stream = new Blob([viz.bytes(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
     return new Response(stream).text();
   },
 
-  /** Decode base64 into numbers of a kind: Uint8Array, Int8Array, Float32Array (little-endian). */
+  /** Decode base64 into a typed array: Uint8Array, Int8Array, Float32Array (little-endian). */
   bytes(text, Kind = Uint8Array) {
     return new Kind(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
   },
@@ -33,27 +33,27 @@ const viz = {
   /** A number that may be encoded as "NaN", "Infinity" or "-Infinity". */
   number(value) { return typeof value === "string" ? Number(value) : value; },
 
-  /** An element: attributes by name ("class", "onclick"), then children (nodes, or text, which stays text). */
+  /** Create an element: attributes and event listeners ("onclick") by name, then children (nodes or plain text). */
   el(name, attributes = {}, ...children) {
-    return viz.filled(document.createElement(name), attributes, children);
+    return viz.configure(document.createElement(name), attributes, children);
   },
 
-  /** The same for SVG. */
+  /** Create an SVG element. */
   svg(name, attributes = {}, ...children) {
-    return viz.filled(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+    return viz.configure(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
   },
 
-  filled(made, attributes, children) {
+  configure(element, attributes, children) {
     for (const [key, value] of Object.entries(attributes)) {
-      if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-      else if (value === true) made.setAttribute(key, "");
-      else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value);
+      if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+      else if (value === true) element.setAttribute(key, "");
+      else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
     }
-    made.append(...children.flat().map((child) => (child instanceof Node ? child : String(child))));
-    return made;
+    element.append(...children.flat().map((child) => (child instanceof Node ? child : String(child))));
+    return element;
   },
 
-  /** A readable number: 4 significant digits. */
+  /** Format a number with 4 significant digits. */
   format(value) {
     const x = viz.number(value);
     if (!Number.isFinite(x)) return String(x);
@@ -62,19 +62,19 @@ const viz = {
     return size !== 0 && (size < 1e-3 || size >= 1e6) ? x.toExponential(2) : String(Number(x.toPrecision(4)));
   },
 
-  /** A text with visible, distinguishable blanks. (Like `clean` in vector.py.) */
+  /** Make whitespace and control characters visible. (Mirrors `clean` in vector.py.) */
   visible(text) {
     if (/[^ ]/.test(text) && /^[\p{Cf}\p{Zs}]+$/u.test(text)) {
       return [...text].map((c) => `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`).join(" ");
     }
     const marks = { "\n": "↵", "\r": "␍", "\t": "⇥" };
-    const drawn = text.replace(/[\n\r\t]/g, (c) => marks[c])
+    const clean = text.replace(/[\n\r\t]/g, (c) => marks[c])
       .replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\ufffe\uffff\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
-    if (/^ *$/.test(drawn)) return "␣".repeat(drawn.length) || "∅";
-    return drawn.replace(/^ +| +$/g, (spaces) => "·".repeat(spaces.length));
+    if (/^ *$/.test(clean)) return "␣".repeat(clean.length) || "∅";
+    return clean.replace(/^ +| +$/g, (spaces) => "·".repeat(spaces.length));
   },
 
-  /** A text as shown next to a row: not too long, and with visible blanks. */
+  /** Shorten a text for display, with visible whitespace. */
   short(text, longest = 24) {
     const letters = [...viz.visible(text.slice(0, 2 * longest + 2))]; // one or two UTF-16 units each
     return (letters.length <= longest ? letters : [...letters.slice(0, longest - 1), "…"]).join("");
@@ -86,12 +86,12 @@ const viz = {
   /** The same as [red, green, blue]. */
   rgb(name) { return viz.colour(name).match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16)); },
 
-  /** A style that gives a run, head, … its own colour, as `var(--own)`; colours repeat from the ninth on. */
+  /** A style that sets the colour of a run, head, … as `var(--own)`; colours repeat from the ninth on. */
   series(number) { return `--own: var(--series-${number % 8})`; },
 
   /**
-   * Text on the accent, which covers the page's paper with some opacity: black or white, whichever stands
-   * out more (at least 4.5 : 1; in between, ink and paper would both be too faint). (Like palette.py.)
+   * The text colour on the accent, blended over the paper with some opacity: black or white, whichever has
+   * more contrast (at least 4.5 : 1; for mid-tones, ink and paper would both be too faint). (Mirrors palette.py.)
    */
   onAccent(opacity = 1) {
     const [paper, accent] = [viz.rgb("paper"), viz.rgb("accent")];
@@ -101,36 +101,36 @@ const viz = {
   },
 
   /**
-   * Numbers as a picture, one cell each, row by row: blue above zero, red below, the field's own colour at
-   * zero, and grey if not finite. The canvas is repainted when the theme changes.
+   * A heat map of numbers, row by row: blue above zero, red below, the field's colour at zero, grey if not
+   * finite. The canvas repaints when the theme changes.
    *
-   * value(i) is the number in cell i; one of size `most` has the full colour, and `shade` maps a fraction of it
-   * (0 to 1) to an opacity. `colours`: the names of those above and below zero. `side`: a cell's size in pixels;
-   * by default, the style decides. `label`: a description.
-   * `tell(row, column, number)` is called for the cell under the pointer, `tell(null)` when the pointer leaves.
+   * value(i) is the number in cell i; the magnitude `most` gets the full colour, and `shade` maps a fraction of it
+   * (0 to 1) to an opacity. `colours`: the colours above and below zero, by name. `side`: the cell size in pixels;
+   * by default, CSS decides. `label`: the ARIA label.
+   * `onHover(row, column, number)` is called for the cell under the pointer, `onHover(null)` when the pointer leaves.
    */
-  heat({ rows, columns, value, most = 1, shade = (part) => part, colours = ["plus", "minus"], side = null, label = null, tell = null }) {
-    const named = label ? { role: "img", "aria-label": label } : {};
-    const canvas = viz.el("canvas", { class: "heat", width: columns, height: rows, ...named });
+  heat({ rows, columns, value, most = 1, shade = (part) => part, colours = ["plus", "minus"], side = null, label = null, onHover = null }) {
+    const aria = label ? { role: "img", "aria-label": label } : {};
+    const canvas = viz.el("canvas", { class: "heat", width: columns, height: rows, ...aria });
     if (side) Object.assign(canvas.style, { width: `${columns * side}px`, height: `${rows * side}px` });
     const paint = () => {
       const [plus, minus, unknown] = [...colours, "quiet"].map(viz.rgb);
       const image = new ImageData(columns, rows);
       for (let i = 0; i < rows * columns; i++) {
-        const x = value(i), known = Number.isFinite(x), part = Math.min(Math.abs(x) / (most || 1), 1);
-        image.data.set(known ? (x < 0 ? minus : plus) : unknown, 4 * i);
-        image.data[4 * i + 3] = known ? Math.round(255 * shade(part)) : 255;
+        const x = value(i), finite = Number.isFinite(x), part = Math.min(Math.abs(x) / (most || 1), 1);
+        image.data.set(finite ? (x < 0 ? minus : plus) : unknown, 4 * i);
+        image.data[4 * i + 3] = finite ? Math.round(255 * shade(part)) : 255;
       }
       canvas.getContext("2d").putImageData(image, 0, 0);
     };
     const cell = (at, size, count) => Math.max(0, Math.min(Math.floor(at / size * count), count - 1));
-    if (tell) {
+    if (onHover) {
       canvas.addEventListener("pointermove", ({ offsetX, offsetY }) => {
         const row = cell(offsetY, canvas.clientHeight, rows);
         const column = cell(offsetX, canvas.clientWidth, columns);
-        tell(row, column, value(row * columns + column));
+        onHover(row, column, value(row * columns + column));
       });
-      canvas.addEventListener("pointerleave", () => tell(null));
+      canvas.addEventListener("pointerleave", () => onHover(null));
     }
     canvas.addEventListener("repaint", paint);
     paint();
@@ -141,30 +141,30 @@ const viz = {
   repaint(root = document) { for (const canvas of root.querySelectorAll("canvas.heat")) canvas.dispatchEvent(new Event("repaint")); },
 
   /**
-   * What the wheel does over a picture: it scrolls the surrounding page. It zooms with Ctrl or ⌘ (a trackpad's
-   * pinch is a wheel with Ctrl), and after a click into the picture until Escape or a click elsewhere.
+   * Handle the wheel over a picture: it scrolls the page, but zooms with Ctrl or ⌘ (a trackpad pinch is a wheel
+   * event with Ctrl), and after a click on the picture until Escape or a click outside.
    * zoom(factor, event) zooms. `click`: false if the wheel scrolls the picture itself and only Ctrl zooms.
    */
   wheel(picture, zoom, { click = true } = {}) {
     const engage = (on) => picture.classList.toggle("engaged", on);
     picture.addEventListener("wheel", (event) => {
-      const held = event.ctrlKey || event.metaKey;
-      if (!held && !picture.classList.contains("engaged")) {
+      const modifier = event.ctrlKey || event.metaKey;
+      if (!modifier && !picture.classList.contains("engaged")) {
         if (click) viz.hint(picture, `${/Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl"} + wheel zooms`);
         return;
       }
       event.preventDefault();
-      const pinch = held && Math.abs(event.deltaY) < 40;
+      const pinch = modifier && Math.abs(event.deltaY) < 40;
       zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : pinch ? 0.01 : 0.0015)), event);
     }, { passive: false });
     if (!click) return;
-    if (parent !== window) picture.classList.add("framed"); // where a finger also scrolls the surroundings
+    if (parent !== window) picture.classList.add("framed"); // touch also scrolls the parent page
     addEventListener("click", ({ target }) => engage(picture.contains(target)), true);
     addEventListener("blur", () => engage(false));
     addEventListener("keydown", ({ key }) => { if (key === "Escape") engage(false); }, true);
   },
 
-  /** Show a short message on a picture for a moment. */
+  /** Briefly show a message over a picture. */
   hint(picture, text) {
     const { left, right, top, bottom } = picture.getBoundingClientRect();
     let note = document.getElementById("hint");
@@ -172,24 +172,24 @@ const viz = {
     note.textContent = text;
     note.style.left = `${(left + right) / 2}px`;
     note.style.top = `${(Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2}px`;
-    note.classList.add("shown");
+    note.classList.add("visible");
     clearTimeout(note.dataset.timer);
-    note.dataset.timer = setTimeout(() => note.classList.remove("shown"), 1200);
+    note.dataset.timer = setTimeout(() => note.classList.remove("visible"), 1200);
   },
 
-  /** A "?" button that, like the key, shows the page's shortcuts: [[keys, effect]]; keys are separated. */
+  /** A "?" button that, like the key, opens the shortcuts: [[keys, effect]], keys separated by spaces. */
   shortcuts(all) {
-    const row = ([keys, does]) => viz.el("tr", {},
-      viz.el("th", { scope: "row" }, keys.split(" ").map((key) => [viz.el("kbd", {}, key), " "]).flat()), viz.el("td", {}, does));
+    const row = ([keys, effect]) => viz.el("tr", {},
+      viz.el("th", { scope: "row" }, keys.split(" ").map((key) => [viz.el("kbd", {}, key), " "]).flat()), viz.el("td", {}, effect));
     const close = viz.el("button", { type: "button", class: "close", "aria-label": "close", onclick: () => dialog.close() }, "✕");
-    const open = () => { // not in the page until then
+    const open = () => { // no content while closed
       dialog.replaceChildren(close, viz.el("h2", {}, "Shortcuts"), viz.el("table", {}, all.map(row)));
       dialog.showModal();
     };
     const dialog = viz.el("dialog", { id: "shortcuts", "aria-label": "shortcuts", onclose: () => dialog.replaceChildren(),
-      onclick: ({ target }) => { if (target === dialog) dialog.close(); }, // outside it
+      onclick: ({ target }) => { if (target === dialog) dialog.close(); }, // the backdrop
       onkeydown: (event) => {
-        event.stopPropagation(); // the page does not receive them
+        event.stopPropagation(); // hide keys from the page
         if (event.key === "?") dialog.close();
       } });
     document.body.append(dialog);
@@ -201,7 +201,7 @@ const viz = {
   },
 
   theme: {
-    /** Light or dark: the system's setting, or a later choice. `changed` notifies code that must redraw. */
+    /** Light or dark: the system's scheme, until the user changes it. `onChange` registers a listener. */
     listeners: [],
     get() { return document.documentElement.dataset.theme; },
     set(name) {
@@ -210,7 +210,7 @@ const viz = {
       viz.repaint();
       for (const listener of viz.theme.listeners) listener(name);
     },
-    changed(listener) { viz.theme.listeners.push(listener); },
+    onChange(listener) { viz.theme.listeners.push(listener); },
     button() {
       const name = "light or dark", other = () => (viz.theme.get() === "dark" ? "light" : "dark");
       return viz.el("button", { id: "theme", type: "button", title: name, "aria-label": name,
@@ -219,37 +219,37 @@ const viz = {
   },
 
   /**
-   * Several views on one page (linked.js), each in a frame: messages between a frame and the page.
-   * A message is plain data under "viz"; a standalone page receives none and shows no links.
+   * Messages between a page and its frames, such as linked views (linked.js): plain data under "viz".
+   * A standalone page receives none and shows no links.
    */
   link: {
-    tell(message, frame = parent) { if (frame !== window) frame.postMessage({ viz: message }, "*"); },
-    heard(listener, from = () => parent) {
+    send(message, frame = parent) { if (frame !== window) frame.postMessage({ viz: message }, "*"); },
+    listen(onMessage, from = () => parent) {
       addEventListener("message", ({ source, data }) => {
-        if (source !== window && source === from() && data?.viz) listener(data.viz);
+        if (source !== window && source === from() && data?.viz) onMessage(data.viz);
       });
     },
   },
 
-  /** Offer a file. */
+  /** Download text as a file. */
   download(name, text, type) {
     const link = viz.el("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   },
 
-  /** An SVG element of the page as a separate file, with the theme's colours written out. */
+  /** Download an SVG element, with its computed styles inlined. */
   saveSvg(svg, name) {
     const copy = svg.cloneNode(true);
     const from = [svg, ...svg.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
-    const written = ["fill", "stroke", "stroke-width", "paint-order", "opacity", "font-family", "font-size",
+    const properties = ["fill", "stroke", "stroke-width", "paint-order", "opacity", "font-family", "font-size",
       "font-weight", "text-anchor"];
     from.forEach((node, i) => {
       const style = getComputedStyle(node);
-      for (const key of written) to[i].style.setProperty(key, style.getPropertyValue(key));
+      for (const key of properties) to[i].style.setProperty(key, style.getPropertyValue(key));
     });
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    const { x, y } = svg.viewBox.baseVal; // a background that every program draws
+    const { x, y } = svg.viewBox.baseVal; // an explicit background, for any viewer
     copy.prepend(viz.svg("rect", { x, y, width: "100%", height: "100%", fill: viz.colour("paper") }));
     viz.download(name, new XMLSerializer().serializeToString(copy), "image/svg+xml");
   },
@@ -257,26 +257,26 @@ const viz = {
 
 {
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  let scheme = "system"; // what an enclosing notebook says
+  let scheme = "system"; // set by the enclosing notebook
   const follow = () => viz.theme.set(scheme === "system" ? (dark.matches ? "dark" : "light") : scheme);
   dark.addEventListener("change", follow);
   follow();
-  let before = null; // paper is light
+  let before = null; // always print in light mode
   addEventListener("beforeprint", () => { before = viz.theme.get(); viz.theme.set("light"); });
   addEventListener("afterprint", () => viz.theme.set(before));
-  viz.link.heard(({ theme, scheme: told = scheme }) => {
-    if (told !== scheme) {
-      scheme = told;
+  viz.link.listen(({ theme, scheme: next = scheme }) => {
+    if (next !== scheme) {
+      scheme = next;
       follow();
     }
     if (!theme) return;
-    document.body.dataset.linked = ""; // the enclosing page has the button
+    document.body.dataset.linked = ""; // the parent page has the theme button
     viz.theme.set(theme);
   });
-  viz.link.tell({ framed: "new" });
-  let later = 0; // a page's height changes often while it is drawn
+  viz.link.send({ framed: "new" });
+  let timer = 0; // debounces height changes
   new ResizeObserver(() => {
-    clearTimeout(later);
-    later = setTimeout(() => viz.link.tell({ framed: Math.ceil(document.body.getBoundingClientRect().height) }), 100);
+    clearTimeout(timer);
+    timer = setTimeout(() => viz.link.send({ framed: Math.ceil(document.body.getBoundingClientRect().height) }), 100);
   }).observe(document.body);
 }

@@ -1,10 +1,10 @@
-// An embedding: a map of words to pan and zoom, a search, and the neighbours of the chosen word.
+// An embedding: a map of words to pan and zoom, a search, and the neighbours of the selected word.
 
 const embedding = {
-  FOUND: 30, // maximum words that a search lists
-  NAMES: 140, // names on the map at once
-  TRIED: 2000, // words on the map for which to look for a place
-  REACH: 14, // pixels from a point within which the pointer is on it
+  MAX_RESULTS: 30, // maximum words that a search lists
+  MAX_NAMES: 140, // names on the map at once
+  MAX_ATTEMPTS: 2000, // words on the map that may be tried for a label
+  REACH: 14, // hit-test radius in pixels
   widths: new Map(), // of names, in pixels
 
   open(main, data) {
@@ -13,10 +13,10 @@ const embedding = {
       cosines: viz.bytes(data.cosines, Int16Array), // in 32767ths
       lower: data.tokens.map((t) => t.toLowerCase()), zero: new Set(data.zero),
     };
-    embedding.chosen = embedding.pointed = null;
+    embedding.selected = embedding.hovered = null;
     embedding.build(main);
     embedding.fit();
-    viz.theme.changed(() => embedding.draw());
+    viz.theme.onChange(() => embedding.draw());
     new ResizeObserver(() => embedding.fit(true)).observe(embedding.canvas);
   },
 
@@ -36,7 +36,7 @@ const embedding = {
       },
     });
     embedding.word = viz.el("p", { class: "word" });
-    embedding.told = viz.el("p", { class: "quiet", "aria-live": "polite" });
+    embedding.status = viz.el("p", { class: "quiet", "aria-live": "polite" });
     embedding.list = viz.el("ul");
     const fit = () => embedding.fit();
     const all = viz.el("button", { type: "button", class: "last", id: "all", onclick: fit }, "Show all");
@@ -45,12 +45,12 @@ const embedding = {
         viz.shortcuts([["← → ↑ ↓", "move the map"], ["+ −", "enlarge it, make it smaller"],
           ["0", "all words"], ["Enter", "in the search: the first that was found"], ["Escape", "choose no word"],
           ["Ctrl+wheel ⌘+wheel", "enlarge at the pointer; after a click into the map the wheel alone"]]), viz.theme.button()),
-      viz.el("p", { class: "quiet told" },
+      viz.el("p", { class: "quiet intro" },
         `${count} words of ${data.width} dimensions; the map has the first two principal components, `,
         `${data.explained.map(percent).join(" and ")} of the variance. `,
         `Nearness in the list is the cosine in all ${data.width}.`),
       viz.el("div", { class: "split" }, viz.el("div", { class: "map" }, embedding.canvas),
-        viz.el("aside", {}, embedding.search, embedding.word, embedding.told, embedding.list)));
+        viz.el("aside", {}, embedding.search, embedding.word, embedding.status, embedding.list)));
     embedding.listen();
     embedding.choose(null);
   },
@@ -94,9 +94,9 @@ const embedding = {
     });
   },
 
-  // Where things are ------------------------------------------------------------------------------------------
+  // Viewport and hit testing ----------------------------------------------------------------------------------
 
-  /** The whole map; `keep`: only the size of the canvas has changed. */
+  /** Fit the map into the canvas; `keep`: after a resize, keep a view that the user has moved. */
   fit(keep = false) {
     const { canvas, data } = embedding, ratio = devicePixelRatio || 1;
     const [wide, high] = [canvas.clientWidth, canvas.clientHeight];
@@ -137,7 +137,7 @@ const embedding = {
     embedding.draw();
   },
 
-  /** The word at a place, or null. The chosen word and its neighbours have a larger reach than others. */
+  /** The word at a point, or null. The selected word and its neighbours have a larger hit radius. */
   at(x, y) {
     const { data } = embedding;
     let best = null, least = embedding.REACH ** 2;
@@ -150,12 +150,12 @@ const embedding = {
     return best;
   },
 
-  /** The chosen word, then its neighbours. */
+  /** The selected word, then its neighbours. */
   near() {
-    const { data, chosen } = embedding;
-    if (chosen === null) return [];
-    if (data.zero.has(chosen)) return [chosen];
-    return [chosen, ...data.indices.subarray(chosen * data.count, (chosen + 1) * data.count)];
+    const { data, selected } = embedding;
+    if (selected === null) return [];
+    if (data.zero.has(selected)) return [selected];
+    return [selected, ...data.indices.subarray(selected * data.count, (selected + 1) * data.count)];
   },
 
   // Drawing ---------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ const embedding = {
   },
 
   paint() {
-    const { canvas, pointed } = embedding, context = canvas.getContext("2d"), ratio = devicePixelRatio || 1;
+    const { canvas, hovered } = embedding, context = canvas.getContext("2d"), ratio = devicePixelRatio || 1;
     const near = embedding.near();
     const colour = Object.fromEntries(["ink", "accent", "field"].map((name) => [name, viz.colour(name)]));
     context.setTransform(1, 0, 0, 1, 0, 0);
@@ -184,11 +184,11 @@ const embedding = {
     }
     context.globalAlpha = 1;
     for (const i of near) embedding.dot(context, i, i === near[0] ? colour.ink : colour.accent);
-    if (pointed !== null) embedding.dot(context, pointed, colour.ink);
-    embedding.names(context, [pointed, ...near].filter((i) => i !== null), new Set(near), colour);
+    if (hovered !== null) embedding.dot(context, hovered, colour.ink);
+    embedding.names(context, [hovered, ...near].filter((i) => i !== null), new Set(near), colour);
   },
 
-  /** All words as small squares, set pixel by pixel, as drawing so many one after another is too slow. */
+  /** All words as small squares, written to an image buffer: a draw call for each is too slow. */
   dots(alpha) {
     const { canvas, data, view } = embedding, { width, height } = canvas, ratio = devicePixelRatio || 1;
     const size = Math.max(2, Math.round(3 * ratio)), image = new ImageData(width, height);
@@ -213,85 +213,85 @@ const embedding = {
     context.fill();
   },
 
-  /** Names where there is room: first for the selection, then for all visible words, from the first on. */
-  names(context, first, lit, colour) {
-    const { canvas, data, pointed, chosen } = embedding, [wide, high] = [canvas.clientWidth, canvas.clientHeight];
+  /** Labels where there is room: first for the selection, then for visible words in order. */
+  names(context, first, highlights, colour) {
+    const { canvas, data, hovered, selected } = embedding, [wide, high] = [canvas.clientWidth, canvas.clientHeight];
     const cells = new Set(), family = getComputedStyle(document.body).fontFamily;
-    let written = 0, tried = 0;
+    let labels = 0, attempts = 0;
     context.textBaseline = "middle";
     const write = (i, forced) => {
       const [x, y] = embedding.place(i), name = viz.short(data.tokens[i]);
       if (x < 0 || y < 0 || x > wide || y > high) return;
-      tried++;
-      const font = `${i === chosen || i === pointed ? "600 " : ""}13px ${family}`;
+      attempts++;
+      const font = `${i === selected || i === hovered ? "600 " : ""}13px ${family}`;
       if (context.font !== font) context.font = font;
       if (!embedding.widths.has(i)) embedding.widths.set(i, context.measureText(name).width);
       const long = embedding.widths.get(i), start = x + 8 + long > wide ? x - 8 - long : x + 8;
-      const taken = [];
+      const footprint = [];
       for (let cx = Math.floor(start / 8); cx <= Math.floor((start + long) / 8); cx++) {
-        for (let cy = Math.floor((y - 8) / 8); cy <= Math.floor((y + 8) / 8); cy++) taken.push(cx * 4096 + cy);
+        for (let cy = Math.floor((y - 8) / 8); cy <= Math.floor((y + 8) / 8); cy++) footprint.push(cx * 4096 + cy);
       }
-      if (!forced && taken.some((cell) => cells.has(cell))) return;
-      taken.forEach((cell) => cells.add(cell));
-      written++;
+      if (!forced && footprint.some((cell) => cells.has(cell))) return;
+      footprint.forEach((cell) => cells.add(cell));
+      labels++;
       context.globalAlpha = .8;
       context.fillStyle = colour.field;
       context.fillRect(start - 1, y - 7, long + 2, 14);
       context.globalAlpha = 1;
-      context.fillStyle = lit.has(i) && i !== chosen && i !== pointed ? colour.accent : colour.ink;
+      context.fillStyle = highlights.has(i) && i !== selected && i !== hovered ? colour.accent : colour.ink;
       context.fillText(name, start, y);
     };
-    first.forEach((i) => write(i, i === pointed || i === chosen));
-    const enough = () => written >= embedding.NAMES || tried >= embedding.TRIED;
-    for (let i = 0; chosen === null && i < data.tokens.length && !enough(); i++) {
-      if (i !== pointed) write(i, false);
+    first.forEach((i) => write(i, i === hovered || i === selected));
+    const enough = () => labels >= embedding.MAX_NAMES || attempts >= embedding.MAX_ATTEMPTS;
+    for (let i = 0; selected === null && i < data.tokens.length && !enough(); i++) {
+      if (i !== hovered) write(i, false);
     }
   },
 
-  // What is looked at -----------------------------------------------------------------------------------------
+  // Selection -------------------------------------------------------------------------------------------------
 
   point(i) {
-    if (i === embedding.pointed) return;
-    embedding.pointed = i;
+    if (i === embedding.hovered) return;
+    embedding.hovered = i;
     embedding.canvas.classList.toggle("pointing", i !== null);
     for (const button of embedding.list.querySelectorAll("button")) {
-      button.classList.toggle("pointed", Number(button.dataset.word) === i);
+      button.classList.toggle("hovered", Number(button.dataset.word) === i);
     }
     embedding.draw();
   },
 
   choose(i) {
     const { data } = embedding;
-    embedding.chosen = i;
+    embedding.selected = i;
     embedding.word.textContent = i === null ? "" : viz.short(data.tokens[i], 200);
     embedding.word.hidden = i === null;
     if (i === null) embedding.find();
     else {
-      const alone = data.count ? "Nearest by cosine" : "There is no other word.";
-      embedding.told.textContent = data.zero.has(i) ? "Its vector is all zeros: it points nowhere." : alone;
+      const message = data.count ? "Nearest by cosine" : "There is no other word.";
+      embedding.status.textContent = data.zero.has(i) ? "Its vector is all zeros: it points nowhere." : message;
       embedding.show(embedding.near().slice(1).map((j, k) => [j, data.cosines[i * data.count + k] / 32767]));
     }
     embedding.draw();
   },
 
-  /** Words that contain the text, with those that begin with it first. */
+  /** List the words that contain the text, prefix matches first. */
   find() {
     const { data } = embedding, text = embedding.search.value.trim().toLowerCase();
-    if (embedding.chosen !== null && text) {
-      embedding.chosen = null;
+    if (embedding.selected !== null && text) {
+      embedding.selected = null;
       embedding.word.hidden = true;
       embedding.draw();
     }
-    if (embedding.chosen !== null) return;
+    if (embedding.selected !== null) return;
     const rank = (i) => (data.lower[i] === text ? 0 : data.lower[i].startsWith(text) ? 1 : 2);
-    const found = text ? data.lower.flatMap((t, i) => (t.includes(text) ? [i] : [])) : [];
-    found.sort((a, b) => rank(a) - rank(b) || a - b);
-    const told = `${found.length.toLocaleString("en")} ${found.length === 1 ? "word has" : "words have"} it`;
-    embedding.told.textContent = text ? told : "Click a word, or search for one, to see what is near.";
-    embedding.show(found.slice(0, embedding.FOUND).map((i) => [i, null]));
+    const matches = text ? data.lower.flatMap((t, i) => (t.includes(text) ? [i] : [])) : [];
+    matches.sort((a, b) => rank(a) - rank(b) || a - b);
+    const summary = `${matches.length.toLocaleString("en")} ${matches.length === 1 ? "word has" : "words have"} it`;
+    embedding.status.textContent = text ? summary : "Click a word, or search for one, to see what is near.";
+    embedding.show(matches.slice(0, embedding.MAX_RESULTS).map((i) => [i, null]));
   },
 
-  /** The list: words, and their cosines or null. */
+  /** Fill the list with words and their cosines, or null. */
   show(words) {
     embedding.list.replaceChildren(...words.map(([i, cosine]) => viz.el("li", {}, embedding.entry(i, cosine))));
   },

@@ -1,7 +1,7 @@
-// The page of a compute graph: boxes that open, and a panel about the selection.
+// The compute graph page: collapsible boxes, and a panel for the selection.
 "use strict";
 
-const SMALLEST = 0.62; // the scale below which groups are closed until the drawing fits
+const SMALLEST = 0.62; // minimum initial scale: below it, groups are folded
 const SHORTCUTS = [["/", "search"], ["0", "all of it in the window"], ["+ −", "closer, farther"],
   ["Tab ← → ↑ ↓", "from box to box"], ["Enter Space", "what a box is; open or close a group"],
   ["Escape", "close the panel, and give the wheel back to the page"],
@@ -10,15 +10,15 @@ const SHORTCUTS = [["/", "search"], ["0", "all of it in the window"], ["+ −", 
 class GraphView {
   constructor(graph) {
     this.graph = graph;
-    this.opened = new Set(graph.opened);
+    this.openGroups = new Set(graph.opened);
     this.selected = null; // "n3": a node, "g4": a group, "wn3": the wire of a box's result
     this.svg = document.getElementById("drawing");
     this.port = viz.svg("g", { id: "port" });
     this.svg.append(this.port);
     this.legend = viz.el("div", { id: "legend" });
-    document.querySelector("main").append(this.legend); // below the drawing, which it would otherwise cover
+    document.querySelector("main").append(this.legend); // below the drawing, not over it
     this.panel = new GraphPanel(graph, (key) => this.reveal(key));
-    this.panel.change = this.change = new GraphChange(graph, () => this.redrawn());
+    this.panel.change = this.change = new GraphChange(graph, () => this.refresh());
     this.boxes = new GraphBoxes(graph, this.panel.names);
     this.drawing = new GraphDrawing(this.boxes, this.panel, (key) => this.press(key),
       (source, edges) => this.show(`w${source}`, this.panel.wire(edges)));
@@ -31,17 +31,17 @@ class GraphView {
     if (graph.fit) this.startFolded();
     this.draw();
     this.camera.fit();
-    new ResizeObserver(() => this.settle()).observe(this.svg); // a frame may get its size later
-    viz.link.heard((message) => this.heard(message));
-    viz.link.tell({ ready: true, modules: [...new Set(graph.nodes.map(({ module }) => module))] });
+    new ResizeObserver(() => this.settle()).observe(this.svg); // a frame may be sized later
+    viz.link.listen((message) => this.onMessage(message));
+    viz.link.send({ ready: true, modules: [...new Set(graph.nodes.map(({ module }) => module))] });
   }
 
-  /** What attention on the same page reports: its layers, and the module to show here. */
-  heard({ layers, find, changeable }) {
-    if (changeable) this.redrawn();
+  /** Messages from attention on the same page: its layers, and a module to show. */
+  onMessage({ layers, find, changeable }) {
+    if (changeable) this.refresh();
     if (layers) {
       this.panel.layers = layers;
-      this.redrawn();
+      this.refresh();
     }
     if (find !== undefined) this.reveal(this.attentionOf(find));
   }
@@ -49,51 +49,51 @@ class GraphView {
   /** The key of the op that computes a module's attention weights, or else of its first op. */
   attentionOf(path) {
     const here = this.graph.nodes.filter(({ kind, module }) => kind === "op" && module === path);
-    const named = (word) => here.find(({ op }) => this.graph.ops[op]?.name.includes(word));
-    return `n${(named("attention") ?? named("softmax") ?? here[0]).id}`;
+    const byName = (word) => here.find(({ op }) => this.graph.ops[op]?.name.includes(word));
+    return `n${(byName("attention") ?? byName("softmax") ?? here[0]).id}`;
   }
 
-  // What is visible ----------------------------------------------------------------------------------------
+  // Layout -------------------------------------------------------------------------------------------------
 
   /** The groups around a box, innermost first. */
-  around(key) {
-    const number = Number(key.slice(1)), { groups, groupOf } = this.graph, found = [];
+  ancestors(key) {
+    const number = Number(key.slice(1)), { groups, groupOf } = this.graph, list = [];
     const first = key[0] === "n" ? groupOf[number] : groups[number].parent;
-    for (let group = first; group !== null; group = groups[group].parent) found.push(group);
-    return found;
+    for (let group = first; group !== null; group = groups[group].parent) list.push(group);
+    return list;
   }
 
-  /** The key of the box that shows a node; for a leaf next to an op, the op's. */
+  /** The key of the visible box of a node; for a leaf next to an op, the op's. */
   boxOf(id) {
-    const outermost = this.around(`n${id}`).findLast((group) => !this.opened.has(group));
+    const outermost = this.ancestors(`n${id}`).findLast((group) => !this.openGroups.has(group));
     return outermost === undefined ? `n${this.boxes.reader.get(id) ?? id}` : `g${outermost}`;
   }
 
-  /** The tree of what is visible, for the layout. */
+  /** The tree of visible boxes, for the layout. */
   tree(number = 0) {
     const children = [];
     for (const key of this.graph.groups[number].children) {
       const id = Number(key.slice(1));
-      if (key[0] === "g") children.push(this.opened.has(id) ? this.tree(id) : this.boxes.folded(id));
-      else if (!this.boxes.reader.has(id)) children.push(this.boxes.single(id));
+      if (key[0] === "g") children.push(this.openGroups.has(id) ? this.tree(id) : this.boxes.foldedGroup(id));
+      else if (!this.boxes.reader.has(id)) children.push(this.boxes.node(id));
     }
     const key = `g${number}`, title = number ? lineWidth(this.graph.labels[key].line, "title") + 24 : 0;
     return { key, children, title };
   }
 
-  /** Close groups, innermost first, until everything fits the window at a readable size. */
+  /** Fold groups, innermost first, until the drawing fits the viewport at a readable scale. */
   startFolded() {
-    const depth = (g) => this.around(`g${g}`).length, count = (g) => this.graph.groups[g].children.length;
+    const depth = (g) => this.ancestors(`g${g}`).length, count = (g) => this.graph.groups[g].children.length;
     for (;;) {
       this.layout();
-      const open = [...this.opened].filter((g) => g && this.places.groups.has(`g${g}`));
+      const open = [...this.openGroups].filter((g) => g && this.places.groups.has(`g${g}`));
       if (!open.length || this.camera.scaleToFit() >= SMALLEST) return;
       open.sort((a, b) => depth(b) - depth(a) || count(b) - count(a));
-      this.opened.delete(open[0]);
+      this.openGroups.delete(open[0]);
     }
   }
 
-  /** The places of all visible boxes, and the results that are read from one box by another. */
+  /** Lay out the visible boxes, and collect the wires between them. */
   layout() {
     const root = this.tree();
     this.visible = new Map();
@@ -129,25 +129,25 @@ class GraphView {
   focus(key) { this.element(key)?.focus({ preventScroll: true }); }
 
   placeOf(key) {
-    const shown = key[0] === "n" ? `n${this.boxes.reader.get(Number(key.slice(1))) ?? key.slice(1)}` : key;
-    return this.places.boxes.get(shown) ?? this.places.groups.get(shown);
+    const box = key[0] === "n" ? `n${this.boxes.reader.get(Number(key.slice(1))) ?? key.slice(1)}` : key;
+    return this.places.boxes.get(box) ?? this.places.groups.get(box);
   }
 
-  /** Show everything again, unless the user has moved the drawing. */
+  /** Fit the drawing again, unless the user has moved it. */
   settle() { if (!this.camera.moved) this.camera.fit(); }
 
-  // Opening, selecting -------------------------------------------------------------------------------------
+  // Folding and selection ----------------------------------------------------------------------------------
 
   press(key) {
     if (key[0] === "n") this.select(key);
     else this.toggle(Number(key.slice(1)));
   }
 
-  /** Open or close a group: it stays in its place in the window if it fits. */
+  /** Open or close a group, which keeps its place in the viewport if it fits. */
   toggle(number) {
     const key = `g${number}`, before = this.placeOf(key), { x, y, scale } = this.camera.at;
-    if (this.opened.has(number)) this.opened.delete(number);
-    else for (const each of [number, ...this.graph.groups[number].opens]) this.opened.add(each);
+    if (this.openGroups.has(number)) this.openGroups.delete(number);
+    else for (const each of [number, ...this.graph.groups[number].opens]) this.openGroups.add(each);
     this.draw();
     const place = this.placeOf(key);
     if (!this.camera.moved && this.camera.scaleToFit() >= SMALLEST) this.camera.fit();
@@ -159,10 +159,10 @@ class GraphView {
     this.select(key);
   }
 
-  /** Open everything around a box, select it, and move to it. */
+  /** Open the groups around a box, select it, and scroll to it. */
   reveal(key) {
-    const closed = this.around(key).filter((group) => !this.opened.has(group));
-    for (const group of closed) this.opened.add(group);
+    const closed = this.ancestors(key).filter((group) => !this.openGroups.has(group));
+    for (const group of closed) this.openGroups.add(group);
     if (closed.length) this.draw();
     this.select(key);
     this.camera.bring(this.placeOf(key));
@@ -170,7 +170,7 @@ class GraphView {
   }
 
   select(key) {
-    const number = Number(key.slice(1)), open = this.opened.has(number);
+    const number = Number(key.slice(1)), open = this.openGroups.has(number);
     this.show(key, key[0] === "n" ? this.panel.node(number)
       : this.panel.group(number, open, () => this.toggle(number)));
   }
@@ -194,26 +194,26 @@ class GraphView {
     this.mark();
   }
 
-  /** Highlight what belongs to the selection: its wires, and what keeps its array alive. */
+  /** Highlight the selection, its wires, and the nodes that keep its array alive. */
   mark() {
     const key = this.selected, id = key?.[0] === "n" ? Number(key.slice(1)) : null;
-    const marked = this.port.querySelectorAll(".selected, .keeps, .moved");
-    for (const old of marked) old.classList.remove("selected", "keeps", "moved");
-    const box = id === null ? key : this.boxOf(id), shown = key && (this.element(key) ?? this.element(box));
-    shown?.classList.add("selected");
-    for (const moved of this.change.moved) this.element(this.boxOf(moved))?.classList.add("moved");
+    const highlights = this.port.querySelectorAll(".selected, .keeps, .changed");
+    for (const old of highlights) old.classList.remove("selected", "keeps", "changed");
+    const box = id === null ? key : this.boxOf(id), selected = key && (this.element(key) ?? this.element(box));
+    selected?.classList.add("selected");
+    for (const changed of this.change.changedNodes) this.element(this.boxOf(changed))?.classList.add("changed");
     for (const { node } of id === null ? [] : this.panel.keepers[id]) {
       this.element(this.boxOf(node))?.classList.add("keeps");
     }
     for (const net of this.port.querySelectorAll(".net")) {
       const { source, targets } = net.dataset;
       const near = key?.[0] === "w" ? source === key.slice(1) : [source, ...targets.split(" ")].includes(box);
-      net.classList.toggle("away", Boolean(id !== null && shown && !near));
+      net.classList.toggle("dim", Boolean(id !== null && selected && !near));
       for (const line of net.querySelectorAll(".wire")) line.classList.toggle("near", near);
     }
   }
 
-  // The keyboard -------------------------------------------------------------------------------------------
+  // Keyboard -----------------------------------------------------------------------------------------------
 
   key(event) {
     const typing = event.target.matches?.("input, select, textarea");
@@ -232,7 +232,7 @@ class GraphView {
     }
   }
 
-  /** From the box in focus to the nearest one in a direction. */
+  /** Move the focus to the nearest box in a direction. */
   step(direction) {
     const all = [...this.places.boxes, ...[...this.places.groups].filter(([key]) => key !== "g0")];
     const from = document.activeElement?.dataset?.key, here = from && this.placeOf(from);
@@ -246,24 +246,24 @@ class GraphView {
     let best = null, least = Infinity;
     for (const [key, place] of all) {
       const [px, py] = middle(place), along = sign * (across ? px - x : py - y);
-      const far = along + 2 * Math.abs(across ? py - y : px - x);
-      if (key !== from && along > 2 && far < least) [best, least] = [key, far];
+      const distance = along + 2 * Math.abs(across ? py - y : px - x);
+      if (key !== from && along > 2 && distance < least) [best, least] = [key, distance];
     }
     if (!best) return;
     this.focus(best);
     this.camera.bring(this.placeOf(best));
   }
 
-  // The bar ------------------------------------------------------------------------------------------------
+  // Toolbar ------------------------------------------------------------------------------------------------
 
   bar() {
     const button = (id, text, title, onclick) => (
       viz.el("button", { id, type: "button", title, onclick }, text));
-    const ways = [["forward", "Forward", "results"], ["backward", "Backward", "gradients"],
+    const options = [["forward", "Forward", "results"], ["backward", "Backward", "gradients"],
       ["both", "Both", "results and gradients"]];
     document.querySelector("#graph > header").append(
       viz.el("h1", { title: this.graph.title }, this.graph.title),
-      this.choice("direction", ways, this.boxes.direction, (value) => { this.boxes.direction = value; }),
+      this.choice("direction", options, this.boxes.direction, (value) => { this.boxes.direction = value; }),
       viz.el("label", {}, viz.el("span", { class: "quiet" }, "Colour "), this.colours()),
       viz.el("div", { class: "choice" },
         button("fold", "Fold all", "close every group", () => this.foldAll()),
@@ -271,17 +271,17 @@ class GraphView {
         button("closer", "+", "closer (+)", () => this.camera.zoom(1.25)),
         button("farther", "−", "farther (−)", () => this.camera.zoom(0.8))),
       this.search.element,
-      button("save", "Save SVG", "the drawing as it is", () => this.save()), this.change.undo, this.change.told,
+      button("save", "Save SVG", "the drawing as it is", () => this.save()), this.change.undo, this.change.status,
       viz.shortcuts(SHORTCUTS), viz.theme.button());
   }
 
-  /** Buttons, one of which is pressed; values are [value, text, title]. */
+  /** A group of toggle buttons, one of them pressed; `values`: [value, text, title]. */
   choice(id, values, now, set) {
     const buttons = values.map(([value, text, title]) => viz.el("button", { type: "button", title,
       "data-value": value, "aria-pressed": String(value === now), onclick: () => {
         set(value);
         for (const each of buttons) each.setAttribute("aria-pressed", String(each.dataset.value === value));
-        this.redrawn();
+        this.refresh();
       } }, text));
     return viz.el("div", { class: "choice", id, role: "group", "aria-label": id }, buttons);
   }
@@ -290,14 +290,14 @@ class GraphView {
     const all = [["none", "no colour"], ["time", "time"], ["bytes", "bytes"], ["gradient", "gradient norm"]];
     const option = ([value, text]) => (
       viz.el("option", { value, selected: value === this.drawing.colour }, text));
-    const chosen = viz.el("select", { id: "colour", onchange: () => {
-      this.drawing.colour = chosen.value;
-      this.redrawn();
+    const select = viz.el("select", { id: "colour", onchange: () => {
+      this.drawing.colour = select.value;
+      this.refresh();
     } }, all.map(option));
-    return chosen;
+    return select;
   }
 
-  redrawn() {
+  refresh() {
     const at = document.activeElement?.dataset?.at, { scrollTop } = document.getElementById("panel");
     this.draw();
     if (!this.selected || this.selected[0] === "w") return;
@@ -307,13 +307,13 @@ class GraphView {
   }
 
   foldAll() {
-    this.opened = new Set([0]);
+    this.openGroups = new Set([0]);
     this.unselect();
     this.draw();
     this.camera.fit();
   }
 
-  /** Offer the whole drawing as a file, as it is, with the legend but without a selection. */
+  /** Download the whole drawing, with the legend but without the selection. */
   save() {
     const { at } = this.camera, { selected } = this, legend = this.meaning.draw(this.svg, this.places.height);
     const width = Math.max(this.places.width, legend.width), height = this.places.height + 34;

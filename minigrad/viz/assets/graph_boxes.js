@@ -1,10 +1,10 @@
-// The boxes of a graph as the layout places them. Their labels come with the page (minigrad/viz/graph/fold.py).
+// The boxes of a graph, for the layout. Their labels are in the page's data (minigrad/viz/graph/fold.py).
 "use strict";
 
 const LONGEST = 40; // characters of a name in the drawing; the panel shows the whole name
 const DOCK = { height: 18, step: 21, wire: 16 }; // a leaf next to an op
 const FONTS = { text: "13px --sans", kind: "11px --sans", name: "14px --serif", times: "600 14px --serif",
-  title: "13px --serif" }; // as graph.css has them
+  title: "13px --serif" }; // keep in sync with graph.css
 
 class GraphBoxes {
   /** `names`: for ops that are the only op in their module. */
@@ -15,13 +15,13 @@ class GraphBoxes {
     this.reader = new Map(graph.docks); // for a leaf next to an op: the op
   }
 
-  /** A box by its key: its label, with the second line for the direction, and its size. */
+  /** A box by its key: its label, whose second line depends on the direction, and its size. */
   box(key) {
     const number = Number(key.slice(1)), label = this.graph.labels[key];
     const below = label.below[["forward", "backward", "both"].indexOf(this.direction)];
     const wide = Math.max(lineWidth(label.line), textWidth(below, "kind")), parts = { key, line: label.line, below };
     if (key[0] === "g") {
-      const deck = this.graph.groups[number].times ? 4 : 0; // how far the cards behind the first one protrude
+      const deck = this.graph.groups[number].times ? 4 : 0; // the offset of the cards behind the first
       const body = wide + 30 + 2 * deck;
       return { ...parts, deck, body, width: body, height: 44 + 1.5 * deck, port: 0 };
     }
@@ -31,13 +31,13 @@ class GraphBoxes {
     return { ...parts, docks, side, body, width: body + side, height, port: side / 2 };
   }
 
-  folded(number) { return { ...this.box(`g${number}`), group: this.graph.groups[number], number }; }
+  foldedGroup(number) { return { ...this.box(`g${number}`), group: this.graph.groups[number], number }; }
 
   /** A node with the leaves next to it. */
-  single(id) { return { ...this.box(`n${id}`), id, node: this.graph.nodes[id] }; }
+  node(id) { return { ...this.box(`n${id}`), id, node: this.graph.nodes[id] }; }
 
-  /** A description of a result, for the pointer on its wire. */
-  tell(edge) {
+  /** A description of a result, for the tooltip of its wire. */
+  describe(edge) {
     const node = this.graph.nodes[edge.source], gradient = this.graph.values[edge.gradient];
     const value = this.graph.values[node.value], parts = [cutName(node.name)];
     if (value) parts.push(GraphPanel.shape(value));
@@ -53,7 +53,7 @@ function normOf(value) {
   return viz.number(value.statistics?.norm ?? NaN);
 }
 
-/** A name on one line, cut in the middle if it is long. */
+/** A name on one line, shortened in the middle if it is long. */
 function cutName(text) {
   const letters = [...text.replace(/\s+/g, " ")];
   if (letters.length <= LONGEST) return letters.join("");

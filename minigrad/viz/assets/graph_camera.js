@@ -1,17 +1,17 @@
-// Moving around in a drawing: drag it, zoom with the wheel (see viz.wheel) or two fingers, fit it into its window.
+// Panning and zooming of a drawing: by drag, wheel (see viz.wheel) or pinch, and fitting it into its viewport.
 "use strict";
 
 class GraphCamera {
-  /** `svg` is the window, `port` contains the drawing, and `whole()` returns its size: { width, height }. */
+  /** `svg` is the viewport, `port` contains the drawing, and `whole()` returns its size: { width, height }. */
   constructor(svg, port, whole) {
     Object.assign(this, { svg, port, whole });
     this.at = { x: 0, y: 0, scale: 1 };
-    this.moved = false; // by the user: from then on nothing moves by itself
-    this.dragged = false; // the next click ends a drag, and does not count as a click
+    this.moved = false; // by the user, which disables automatic fitting
+    this.dragged = false; // the next click ends a drag, and is ignored
     this.listen();
   }
 
-  /** The size of the window; a default for a frame that has none yet. */
+  /** The size of the viewport; a default for a frame that has none yet. */
   size() {
     const { width, height } = this.svg.getBoundingClientRect();
     return width && height ? { width, height } : { width: 1280, height: 720 };
@@ -34,7 +34,7 @@ class GraphCamera {
     this.port.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
   }
 
-  /** Zoom in or out around a point of the window, which stays in place. */
+  /** Zoom around a point of the viewport, which stays fixed. */
   zoom(factor, x, y) {
     const box = this.svg.getBoundingClientRect();
     x ??= box.width / 2;
@@ -44,7 +44,7 @@ class GraphCamera {
     this.moved = true;
   }
 
-  /** Move, and shrink if necessary, so that a place is in the window. */
+  /** Pan, and zoom out if necessary, to bring a place into the viewport. */
   bring(place) {
     const { width, height } = this.svg.getBoundingClientRect(), margin = 24;
     const least = place.width > 400 || place.height > 200 ? 0.4 : Math.max(this.at.scale, 0.7);
@@ -55,16 +55,16 @@ class GraphCamera {
       x = width / 2 - (place.x + place.width / 2) * scale;
       y = height / 2 - (place.y + place.height / 2) * scale;
     }
-    const into = (begin, low, size, room) => { // if it is larger than the room, its start
+    const clamp = (begin, low, size, room) => { // if it does not fit, show its start
       const first = margin - low * scale, last = room - margin - (low + size) * scale;
       return last < first ? first : Math.min(Math.max(begin, first), last);
     };
-    this.look({ x: into(x, place.x, place.width, width), y: into(y, place.y, place.height, height), scale });
+    this.look({ x: clamp(x, place.x, place.width, width), y: clamp(y, place.y, place.height, height), scale });
     this.moved = true;
   }
 
   listen() {
-    const down = new Map(); // the pressed pointers, and their places
+    const down = new Map(); // active pointers, and their positions
     let start = null;
     const spread = () => {
       const [a, b] = [...down.values()];
@@ -98,7 +98,7 @@ class GraphCamera {
     viz.wheel(this.svg, (factor, event) => this.zoomAt(factor, event.clientX, event.clientY));
   }
 
-  /** The same for a point on the page. */
+  /** Zoom around a point in client coordinates. */
   zoomAt(factor, x, y) {
     const box = this.svg.getBoundingClientRect();
     this.zoom(factor, x - box.left, y - box.top);

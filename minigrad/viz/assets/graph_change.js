@@ -1,49 +1,49 @@
-// Numbers that the user changes, if the page's surroundings can compute the consequences (a page that runs Python).
-// A standalone page only shows the numbers.
+// Editable numbers, if the parent page runs Python and can recompute the graph.
+// On a standalone page, numbers are read-only.
 "use strict";
 
 class GraphChange {
-  /** `taken()` is called after new numbers have arrived. */
-  constructor(graph, taken) {
+  /** `onUpdate()` is called after new numbers have arrived. */
+  constructor(graph, onUpdate) {
     this.graph = graph;
-    this.taken = taken;
+    this.onUpdate = onUpdate;
     this.possible = false;
-    this.moved = new Set(); // nodes whose numbers differ from the program's
+    this.changedNodes = new Set(); // nodes whose numbers differ from the program's
     this.first = graph.nodes.map((node) => this.numbers(node, graph.values));
     this.undo = viz.el("button", { id: "undo", type: "button", hidden: true,
       title: "the numbers that the program has", onclick: () => this.ask({ undo: true }) }, "Undo changes");
-    this.told = viz.el("span", { id: "change", role: "status" });
-    viz.link.heard(({ changeable, changed, failed }) => {
+    this.status = viz.el("span", { id: "change", role: "status" });
+    viz.link.listen(({ changeable, changed, failed }) => {
       if (changeable) this.possible = true;
       if (changed) this.take(changed);
-      if (failed) this.told.textContent = failed;
+      if (failed) this.status.textContent = failed;
     });
   }
 
   numbers({ value }, values) { return JSON.stringify(values[value] ?? null); }
 
   ask(change) {
-    this.told.textContent = "computing again …";
-    viz.link.tell({ change });
+    this.status.textContent = "computing again …";
+    viz.link.send({ change });
   }
 
-  /** Take the same graph with new numbers; nodes, edges and groups are in the same order. */
+  /** Apply new numbers to the graph; nodes, edges and groups are in the same order. */
   take(data) {
     const { graph } = this;
     Object.assign(graph, { values: data.values, labels: data.labels });
     data.nodes.forEach(({ value, gradient, missing }, i) => Object.assign(graph.nodes[i], { value, gradient, missing }));
     data.edges.forEach((edge, i) => { graph.edges[i].gradient = edge.at(-1); });
     data.groups.forEach(({ total }, i) => { graph.groups[i].total = total; });
-    this.moved = new Set(graph.nodes.filter((node, i) => this.numbers(node, graph.values) !== this.first[i]).map(({ id }) => id));
-    this.undo.hidden = !this.moved.size;
-    this.told.textContent = this.moved.size ? "computed again with your numbers" : "";
-    this.taken();
+    this.changedNodes = new Set(graph.nodes.filter((node, i) => this.numbers(node, graph.values) !== this.first[i]).map(({ id }) => id));
+    this.undo.hidden = !this.changedNodes.size;
+    this.status.textContent = this.changedNodes.size ? "computed again with your numbers" : "";
+    this.onUpdate();
   }
 
-  /** Whether a value's elements can be edited: real numbers that are shown one by one. */
-  takes(value) { return this.possible && value.table && !value.dtype.startsWith("complex"); }
+  /** Whether a value's elements can be edited: real numbers, each in its own cell. */
+  canEdit(value) { return this.possible && value.table && !value.dtype.startsWith("complex"); }
 
-  /** An editable cell in a node's table; it shows the whole number while it is being edited. */
+  /** An editable cell in a node's table; it shows all digits while it has the focus. */
   cell(node, at, x) {
     const full = String(x), short = GraphPanel.number(x);
     const input = viz.el("input", { type: "text", inputmode: "decimal", value: short, title: full, "data-at": at,

@@ -1,21 +1,21 @@
-// The boxes and wires of a graph as SVG, and the colour of time, bytes or gradients.
+// The boxes and wires of a graph as SVG, coloured by time, bytes or gradient norm.
 "use strict";
 
 const TIPS = { down: "l-3.4 -7h6.8z", up: "l-3.4 7h6.8z", right: "l-7 -3.2v6.4z", left: "l7 -3.2v6.4z" };
 
 class GraphDrawing {
   /**
-   * `panel` has each node's edges. `press(key)` is called when a box ("n3") or a group ("g4") is pressed, and
+   * `panel` has each node's edges. `press(key)` is called when a box ("n3") or a group ("g4") is clicked, and
    * `pressWire(source, edges)` when a wire is.
    */
   constructor(boxes, panel, press, pressWire) {
     Object.assign(this, { boxes, panel, press, pressWire });
     this.graph = boxes.graph;
     this.colour = this.graph.colour;
-    this.scale = null; // the lowest and highest values that the colour stands for
+    this.scale = null; // the range of the colour scale
   }
 
-  /** All `visible` boxes, by key, in their `places`; `edges` from one to another: key -> key -> [edge]. */
+  /** Draw the `visible` boxes, by key, at their `places`; `edges` between them: key -> key -> [edge]. */
   all(visible, places, edges) {
     this.scale = this.scaleOf([...visible.values()]);
     const groups = viz.svg("g"), wires = viz.svg("g"), boxes = viz.svg("g");
@@ -25,15 +25,15 @@ class GraphDrawing {
     for (const wire of places.wires) wires.append(this.wire(wire, edges));
     for (const [key, place] of places.boxes) {
       const box = visible.get(key);
-      boxes.append(...(box.group ? [this.folded(box, place)] : this.node(box, place)));
+      boxes.append(...(box.group ? [this.foldedGroup(box, place)] : this.node(box, place)));
     }
     for (const tint of boxes.querySelectorAll(".tint")) tint.parentNode.classList.add("tinted");
     return [groups, wires, boxes];
   }
 
-  /** The attributes that make an element a button. */
-  handle(key, told) {
-    return { "data-key": key, id: `box-${key}`, tabindex: "0", role: "button", "aria-label": told,
+  /** The attributes and listeners that make an element a button. */
+  handle(key, label) {
+    return { "data-key": key, id: `box-${key}`, tabindex: "0", role: "button", "aria-label": label,
       onclick: (event) => {
         event.stopPropagation();
         this.press(key);
@@ -57,25 +57,25 @@ class GraphDrawing {
     const title = this.line(line, { class: "title", x: x + 12, y: y + 17 });
     return viz.svg("g", { class: look, ...this.handle(`g${number}`, `${lineText(line)}, open`) },
       viz.svg("rect", { class: "frame", x, y, width, height, rx: 7 }),
-      viz.svg("rect", { class: "bar-of", x, y, width, height: 24 }), title);
+      viz.svg("rect", { class: "title-bar", x, y, width, height: 24 }), title);
   }
 
-  /** A first line, part by part. */
+  /** The first line of a box, in parts. */
   line(parts, place) {
     const looks = { name: "name", kind: "kind sub", times: "name times" };
     return viz.svg("text", place, parts.map(([text, look], i) => (
       viz.svg("tspan", { class: looks[look], dx: i && look !== "times" ? 6 : null }, text))));
   }
 
-  /** A closed group; a repeat is a deck of cards. */
-  folded(box, { x, y, width, height }) {
+  /** A folded group; a repeated one looks like a deck of cards. */
+  foldedGroup(box, { x, y, width, height }) {
     const { line, below, deck } = box;
     const card = { width: width - 2 * deck, height: height - 2 * deck, rx: 6 };
     const middle = x + card.width / 2, half = y + card.height / 2;
     const bodies = (deck ? [2 * deck, deck, 0] : [0])
       .map((aside) => viz.svg("rect", { class: "body", x: x + aside, y: y + aside, ...card }));
-    const told = `${lineText(line)}, ${below}, folded`;
-    return viz.svg("g", { class: "box folded", ...this.handle(box.key, told) }, bodies,
+    const label = `${lineText(line)}, ${below}, folded`;
+    return viz.svg("g", { class: "box folded", ...this.handle(box.key, label) }, bodies,
       this.tint(box, { x, y, ...card }), this.line(line, { x: middle, y: half - 2 }),
       viz.svg("text", { class: "sub", x: middle, y: half + 14 }, below));
   }
@@ -87,69 +87,69 @@ class GraphDrawing {
     const body = { x, y: place.y, width: box.body, height, rx: node.kind === "op" ? 4 : 20 };
     const text = this.line(box.line, { x: middle, y: below ? half - 3 : half + 5 });
     const handle = this.handle(box.key, [...new Set([node.name, node.op, below])].filter(Boolean).join(" "));
-    const made = viz.svg("g", { class: `box ${node.kind}`, ...handle },
+    const element = viz.svg("g", { class: `box ${node.kind}`, ...handle },
       viz.svg("rect", { class: "body", ...body }), this.tint(box, body), text);
-    if (below) made.append(viz.svg("text", { class: "sub", x: middle, y: half + 12 }, below));
+    if (below) element.append(viz.svg("text", { class: "sub", x: middle, y: half + 12 }, below));
     const first = place.y + (height - docks.length * DOCK.step + DOCK.step - DOCK.height) / 2;
-    return [made, ...docks.map((dock, i) => this.dock(dock, first + DOCK.step * i, x))];
+    return [element, ...docks.map((dock, i) => this.dock(dock, first + DOCK.step * i, x))];
   }
 
   /** A leaf next to its reader, which begins at `edge`, and its wire. */
   dock(dock, y, edge) {
     const width = dock.wide, x = edge - DOCK.wire - width;
     const leaf = this.graph.nodes[dock.id], body = { x, y, width, height: DOCK.height, rx: 9 };
-    const { forward, backward } = this.directions([this.panel.out[dock.id][0]]);
-    const beside = forward && backward ? 2.5 : 0, near = x + width, line = y + 9;
+    const { forward, backward } = this.directions([this.panel.outgoing[dock.id][0]]);
+    const offset = forward && backward ? 2.5 : 0, near = x + width, line = y + 9;
     const handle = this.handle(`n${dock.id}`, `${leaf.name}, ${leaf.kind}`);
-    const made = viz.svg("g", { class: `box dock ${leaf.kind}`, ...handle },
+    const element = viz.svg("g", { class: `box dock ${leaf.kind}`, ...handle },
       viz.svg("rect", { class: "body", ...body }), this.tint(dock, body),
       viz.svg("text", { class: "small", x: x + width / 2, y: y + 13 }, dock.text));
-    const [over, under] = [line - beside, line + beside];
-    if (forward) made.append(...this.arrow([[near, over], [edge, over]], "forward", "right"));
-    if (backward) made.append(...this.arrow([[edge, under], [near, under]], "backward", "left"));
-    return made;
+    const [over, under] = [line - offset, line + offset];
+    if (forward) element.append(...this.arrow([[near, over], [edge, over]], "forward", "right"));
+    if (backward) element.append(...this.arrow([[edge, under], [near, under]], "backward", "left"));
+    return element;
   }
 
   // Wires --------------------------------------------------------------------------------------------------
 
-  /** The lines that a wire has. If nothing flows back, backward shows only a faint line. */
+  /** The directions of a wire. Without a gradient, backward shows only a faint line. */
   directions(edges) {
     const back = edges.some((edge) => edge.gradient !== null), { direction } = this.boxes;
     return { forward: direction !== "backward", backward: direction !== "forward" && back };
   }
 
-  /** A piece of a wire: from one result to all its readers on this piece. */
+  /** A segment of a wire, from one result to all its readers on this segment. */
   wire(wire, edges) {
     const { source, points } = wire, targets = [...wire.targets], path = wirePath(points);
-    const shown = targets.flatMap((target) => edges.get(source).get(target));
-    const { forward, backward } = this.directions(shown);
-    const made = viz.svg("g", { class: "net", "data-source": source, "data-targets": targets.join(" ") });
-    const moved = (dx) => points.map(([x, y]) => [x + dx, y]);
+    const results = targets.flatMap((target) => edges.get(source).get(target));
+    const { forward, backward } = this.directions(results);
+    const element = viz.svg("g", { class: "net", "data-source": source, "data-targets": targets.join(" ") });
+    const shift = (dx) => points.map(([x, y]) => [x + dx, y]);
     const side = forward && backward ? 2.5 : 0; // two parallel lines
-    if (forward) made.append(...this.arrow(moved(-side), "forward", wire.last ? "down" : "", -side));
-    if (backward) made.append(...this.arrow(moved(side), "backward", wire.first ? "up" : "", side));
-    if (!forward && !backward) made.append(viz.svg("path", { class: "wire", d: path, opacity: 0.3 }));
-    made.append(viz.svg("path", { class: "reach", d: path, onclick: (event) => {
+    if (forward) element.append(...this.arrow(shift(-side), "forward", wire.last ? "down" : "", -side));
+    if (backward) element.append(...this.arrow(shift(side), "backward", wire.first ? "up" : "", side));
+    if (!forward && !backward) element.append(viz.svg("path", { class: "wire", d: path, opacity: 0.3 }));
+    element.append(viz.svg("path", { class: "reach", d: path, onclick: (event) => {
       event.stopPropagation();
-      this.pressWire(source, shown);
-    } }, viz.svg("title", {}, shown.length === 1 ? this.boxes.tell(shown[0]) : `${shown.length} results`)));
-    return made;
+      this.pressWire(source, results);
+    } }, viz.svg("title", {}, results.length === 1 ? this.boxes.describe(results[0]) : `${results.length} results`)));
+    return element;
   }
 
   /** A line, with an arrowhead at one of its ends. */
-  arrow(points, kind, tip, beside = 0) {
+  arrow(points, kind, tip, offset = 0) {
     const line = points.map((point) => [...point]), [x, y] = tip === "up" ? points[0] : points.at(-1);
     if (tip === "down") line.at(-1)[1] -= 5;
     if (tip === "up") line[0][1] += 5;
-    const path = line.length === 2 ? `M${line[0]}L${line[1]}` : wirePath(line, beside);
-    const made = [viz.svg("path", { class: `wire ${kind}`, d: path })];
-    if (tip) made.push(viz.svg("path", { class: `tip ${kind}`, d: `M${x} ${y}${TIPS[tip]}` }));
-    return made;
+    const path = line.length === 2 ? `M${line[0]}L${line[1]}` : wirePath(line, offset);
+    const parts = [viz.svg("path", { class: `wire ${kind}`, d: path })];
+    if (tip) parts.push(viz.svg("path", { class: `tip ${kind}`, d: `M${x} ${y}${TIPS[tip]}` }));
+    return parts;
   }
 
   // Colour -------------------------------------------------------------------------------------------------
 
-  /** The value that a box's colour stands for; null if unknown. */
+  /** The value that a box's colour encodes; null if unknown. */
   measure(box) {
     const part = box.group ? box.group.total : this.graph.nodes[box.id], { direction } = this.boxes;
     if (this.colour === "time") {
@@ -164,12 +164,12 @@ class GraphDrawing {
   }
 
   scaleOf(boxes) {
-    const known = [...boxes, ...boxes.flatMap((box) => box.docks ?? [])].map((box) => this.measure(box))
+    const values = [...boxes, ...boxes.flatMap((box) => box.docks ?? [])].map((box) => this.measure(box))
       .filter((x) => Number.isFinite(x) && x > 0);
-    return known.length ? { low: Math.min(...known), high: Math.max(...known) } : null;
+    return values.length ? { low: Math.min(...values), high: Math.max(...values) } : null;
   }
 
-  /** A box's colour, on a logarithmic scale: nothing, or a rectangle on top of it. */
+  /** A box's colour, on a logarithmic scale: an overlay, or nothing. */
   tint(box, body) {
     const value = this.measure(box);
     if (!(value > 0) || !Number.isFinite(value)) return [];
@@ -180,9 +180,9 @@ class GraphDrawing {
   }
 }
 
-/** The path of a piece of wire: straight within a rank, curved between two. */
-function wirePath([a, b, c, d], beside = 0) {
+/** The path of a wire segment: straight within a rank, curved between two. */
+function wirePath([a, b, c, d], offset = 0) {
   if (Math.abs(b[0] - c[0]) < 0.6) return `M${a}L${d}`;
-  const middle = (b[1] + c[1]) / 2 - beside * Math.sign(c[0] - b[0]);
+  const middle = (b[1] + c[1]) / 2 - offset * Math.sign(c[0] - b[0]);
   return `M${a}L${b}C${b[0]} ${middle} ${c[0]} ${middle} ${c}L${d}`;
 }

@@ -1,6 +1,6 @@
-// The layout of a graph's boxes and wires. Nothing here touches the page.
+// The layout of a graph's boxes and wires. Nothing here touches the DOM.
 //
-// Each open group is drawn by itself, from the inside out, in layers (Sugiyama, Tagawa and Toda 1981): ranks
+// Each open group is laid out by itself, from the inside out, in layers (Sugiyama, Tagawa and Toda 1981): ranks
 // by longest path, order by barycentres, coordinates by weighted medians that isotonic regression keeps
 // apart. A result is one wire, however many readers it has. It crosses a group's border at one port, and bends
 // between ranks only.
@@ -17,7 +17,7 @@ const graphLayout = {
    * height, port: where wires meet it, from its middle to the right }; no wire runs back in their order.
    * wires: [{ source, target }], keys of boxes.
    * -> { width, height, boxes: Map of key -> { x, y, width, height }, groups: the same for open groups,
-   *      wires: [{ source, targets: Set, points: [[x, y], ...], first, last }] }: a piece of a wire is a list of
+   *      wires: [{ source, targets: Set, points: [[x, y], ...], first, last }] }: a segment of a wire is a list of
    *      points, straight down within a rank and bent between two; `first` starts and `last` ends at a box.
    */
   run(root, wires) {
@@ -30,28 +30,28 @@ const graphLayout = {
       }
     };
     walk(root);
-    const links = new Map([...members.keys()].map((key) => [key, new Map()])); // for each group, at its level
+    const links = new Map([...members.keys()].map((key) => [key, new Map()])); // by group, between its children
     const add = (group, from, to, source, target) => {
       const name = `${from} ${to} ${source}`, level = links.get(group);
       if (!level.has(name)) level.set(name, { from, to, source, targets: new Set() });
       level.get(name).targets.add(target);
     };
-    const way = (key) => { // the groups around a box, innermost first
-      const found = [];
-      for (let at = parents.get(key); at !== undefined; at = parents.get(at)) found.push(at);
-      return found;
+    const ancestors = (key) => { // the groups around a box, innermost first
+      const list = [];
+      for (let at = parents.get(key); at !== undefined; at = parents.get(at)) list.push(at);
+      return list;
     };
     for (const { source, target } of wires) {
-      const out = way(source), into = new Set(way(target));
+      const sources = ancestors(source), targets = new Set(ancestors(target));
       let from = source;
-      for (const group of out) {
-        if (into.has(group)) break;
+      for (const group of sources) {
+        if (targets.has(group)) break;
         add(group, from, `out ${source}`, source, target);
         from = group;
       }
-      const common = out.find((group) => into.has(group));
+      const common = sources.find((group) => targets.has(group));
       let to = target;
-      for (const group of way(target)) {
+      for (const group of ancestors(target)) {
         if (group === common) break;
         add(group, `in ${source}`, to, source, target);
         to = group;
@@ -85,18 +85,18 @@ const graphLayout = {
     return graphLayout.down(group, layers);
   },
 
-  /** Ranks, with a vertex for each wire that passes through one: [layers] of [vertices], linked. */
+  /** Assign ranks, with a dummy vertex where a wire passes through one: [layers] of linked [vertices]. */
   ranks(items, edges) {
     const rank = items.map((item) => (item.side === "in " ? 0 : 1));
-    const out = items.map(() => []), into = items.map(() => []);
-    for (const edge of edges) { out[edge.from].push(edge); into[edge.to].push(edge); }
+    const outgoing = items.map(() => []), incoming = items.map(() => []);
+    for (const edge of edges) { outgoing[edge.from].push(edge); incoming[edge.to].push(edge); }
     const ins = items.some((item) => item.side === "in ");
-    into.forEach((all, i) => { for (const edge of all) rank[i] = Math.max(rank[i], rank[edge.from] + 1); });
+    incoming.forEach((all, i) => { for (const edge of all) rank[i] = Math.max(rank[i], rank[edge.from] + 1); });
     const last = Math.max(...rank.filter((_, i) => items[i].side !== "out "), 0) + 1;
     items.forEach((item, i) => { if (item.side === "out ") rank[i] = last; });
-    for (let i = items.length - 1; i >= 0; i--) { // an item with more readers than inputs stands close to the readers
-      if (items[i].side || !out[i].length || into[i].length >= out[i].length) continue;
-      rank[i] = Math.max(rank[i], Math.min(...out[i].map((edge) => rank[edge.to])) - 1);
+    for (let i = items.length - 1; i >= 0; i--) { // items with more readers than inputs move close to their readers
+      if (items[i].side || !outgoing[i].length || incoming[i].length >= outgoing[i].length) continue;
+      rank[i] = Math.max(rank[i], Math.min(...outgoing[i].map((edge) => rank[edge.to])) - 1);
     }
     const least = ins ? 0 : 1;
     const layers = Array.from({ length: Math.max(...rank, 0) - least + 1 }, () => []);
@@ -108,17 +108,17 @@ const graphLayout = {
     });
     const offset = (item, side, source) => (
       item.inside ? item.inside.get(`${side}${source}`) ?? 0 : item.port ?? 0);
-    const passing = new Map();
+    const dummies = new Map();
     for (const edge of edges) {
       let above = vertices[edge.from];
       const below = vertices[edge.to];
       let ax = offset(above.item, "out ", edge.source);
       for (let r = above.rank + 1; r < below.rank; r++) {
         const name = `${edge.from} ${edge.source} ${r}`;
-        let vertex = passing.get(name);
+        let vertex = dummies.get(name);
         if (!vertex) {
           vertex = { item: null, rank: r, width: 2, height: 0, up: [], down: [], turn: above.turn };
-          passing.set(name, vertex);
+          dummies.set(name, vertex);
           layers[r].push(vertex);
           graphLayout.link(above, vertex, ax, 0, edge);
         } else {
@@ -134,14 +134,14 @@ const graphLayout = {
   },
 
   link(above, below, ax, bx, edge) {
-    // chains and long wires are straight
+    // higher weights keep chains and long wires straight
     const weight = above.item && below.item ? 4 : above.item || below.item ? 1.5 : 8;
-    const made = { above, below, ax, bx, weight, source: edge.source, targets: new Set(edge.targets) };
-    above.down.push(made);
-    below.up.push(made);
+    const segment = { above, below, ax, bx, weight, source: edge.source, targets: new Set(edge.targets) };
+    above.down.push(segment);
+    below.up.push(segment);
   },
 
-  /** Order each rank by the neighbours' mean place, down and up in turn; keep the order with fewest crossings. */
+  /** Order each rank by barycentre, sweeping down and up in turn; keep the order with the fewest crossings. */
   order(layers) {
     const number = () => layers.forEach((layer) => layer.forEach((vertex, i) => { vertex.place = i; }));
     layers.forEach((layer) => layer.sort((a, b) => a.turn - b.turn));
@@ -167,7 +167,7 @@ const graphLayout = {
     number();
   },
 
-  /** How far from a vertex's middle a wire meets it, as a fraction of one place. */
+  /** The offset of a wire from a vertex's middle, as a fraction of one place. */
   lean(x, vertex) { return vertex.width > 2 ? (0.9 * x) / vertex.width : 0; },
 
   /** The number of crossings between links. */
@@ -177,7 +177,7 @@ const graphLayout = {
       const ends = layer.flatMap((vertex) => vertex.down.map((l) => [
         l.above.place + graphLayout.lean(l.ax, l.above), l.below.place + graphLayout.lean(l.bx, l.below)]));
       ends.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-      const lower = []; // of the links on the left, in order
+      const lower = []; // ends of the links to the left, in order
       for (const [, end] of ends) {
         let place = 0;
         for (let after = lower.length; place < after;) {
@@ -191,11 +191,11 @@ const graphLayout = {
     return count;
   },
 
-  /** x of each vertex: as near to its neighbours as the width of the vertices beside it allows. */
+  /** Assign x: each vertex as near to its neighbours as the vertices next to it allow. */
   across(layers) {
     for (const layer of layers) {
       let x = 0;
-      layer.forEach((vertex, i) => { x = vertex.x = i ? x + graphLayout.apart(layer[i - 1], vertex) : 0; });
+      layer.forEach((vertex, i) => { x = vertex.x = i ? x + graphLayout.separation(layer[i - 1], vertex) : 0; });
       for (const vertex of layer) vertex.x -= x / 2;
     }
     for (let sweep = 0; sweep < graphLayout.SWEEPS; sweep++) {
@@ -204,23 +204,23 @@ const graphLayout = {
     }
   },
 
-  apart(a, b) {
-    const boxes = (a.width > 2) + (b.width > 2); // the others are passing wires, and ports
+  separation(a, b) {
+    const boxes = (a.width > 2) + (b.width > 2); // the others are dummy vertices and ports
     return (a.width + b.width) / 2 + [10, 16, graphLayout.GAP][boxes];
   },
 
-  /** Isotonic regression: least squares distance to each one's preferred place, in order and apart. */
+  /** Isotonic regression: minimize squared distances to preferred places, without overlap or reordering. */
   settle(layer, side) {
     const blocks = [];
     let shift = 0;
     layer.forEach((vertex, i) => {
-      if (i) shift += graphLayout.apart(layer[i - 1], vertex);
+      if (i) shift += graphLayout.separation(layer[i - 1], vertex);
       const up = side === "up" ? [] : vertex.up.map((l) => [l.above.x + l.ax - l.bx, l.weight]);
       const down = side === "down" ? [] : vertex.down.map((l) => [l.below.x + l.bx - l.ax, l.weight]);
       const near = [...up, ...down];
-      const wish = near.length ? graphLayout.median(near) : vertex.x;
+      const preferred = near.length ? graphLayout.median(near) : vertex.x;
       let block = { sum: 0, weight: near.reduce((sum, [, w]) => sum + w, 0) || 0.05, count: 1 };
-      block.sum = (wish - shift) * block.weight;
+      block.sum = (preferred - shift) * block.weight;
       while (blocks.length && blocks.at(-1).sum / blocks.at(-1).weight > block.sum / block.weight) {
         const before = blocks.pop();
         for (const part of ["sum", "weight", "count"]) block[part] += before[part];
@@ -231,7 +231,7 @@ const graphLayout = {
     shift = 0;
     for (const block of blocks) {
       for (let k = 0; k < block.count; k++, i++) {
-        if (i) shift += graphLayout.apart(layer[i - 1], layer[i]);
+        if (i) shift += graphLayout.separation(layer[i - 1], layer[i]);
         layer[i].x = block.sum / block.weight + shift;
       }
     }
@@ -250,7 +250,7 @@ const graphLayout = {
     return sorted.at(-1)[0];
   },
 
-  /** y of each rank, and the wires between ranks, all relative to the group's corner. */
+  /** Assign y to each rank, and route the wires between ranks, relative to the group's corner. */
   down(group, layers) {
     const { PAD, TITLE, RANK } = graphLayout;
     const all = layers.flat();
@@ -296,7 +296,7 @@ const graphLayout = {
     return { width, height, boxes, wires, ports };
   },
 
-  /** All groups together, with absolute places. */
+  /** Combine all groups, with absolute coordinates. */
   compose(root, place) {
     const boxes = new Map(), groups = new Map(), wires = [];
     const put = (group, x, y) => {

@@ -1,7 +1,7 @@
-// Information about a node, a group or a wire of a graph. Names from the program are text.
+// The panel about a node, a group or a wire of a graph. Names from the program are inserted as text.
 "use strict";
 
-const LOOKS = 8; // attention layers that a panel lists
+const MAX_LINKS = 8; // maximum attention layers in a panel
 const FREED = "gone: a backward pass has freed the graph, and keeps only the gradients of leaves; "
   + "backward(retain_graph=True) keeps these, and so does a picture that is made before";
 
@@ -13,30 +13,30 @@ class GraphPanel {
     this.names = new Map(graph.names ?? []); // for ops that are the only op in a module: the module's name
     this.freed = graph.nodes.some(({ released }) => released);
     this.change = null; // accepts changed numbers (graph_change.js), on a graph's own page
-    this.layers = []; // of the attention on the same page: {path, told, …}
-    this.into = graph.nodes.map(() => []);
-    this.out = graph.nodes.map(() => []);
-    const named = ([source, target, input, slot, gradient]) => ({ source, target, input, slot, gradient });
-    graph.edges = graph.edges.map(named);
+    this.layers = []; // of the attention on the same page: {path, label, …}
+    this.incoming = graph.nodes.map(() => []);
+    this.outgoing = graph.nodes.map(() => []);
+    const toEdge = ([source, target, input, slot, gradient]) => ({ source, target, input, slot, gradient });
+    graph.edges = graph.edges.map(toEdge);
     for (const edge of graph.edges) {
-      this.into[edge.target].push(edge);
-      this.out[edge.source].push(edge);
+      this.incoming[edge.target].push(edge);
+      this.outgoing[edge.source].push(edge);
     }
     this.keepers = graph.nodes.map(() => []);
     for (const { id, saved } of graph.nodes) {
       for (const { node, name } of saved) if (node !== null) this.keepers[node].push({ node: id, name });
     }
-    this.heads = this.ofHeads(); // the places of values whose second axis is heads
+    this.heads = this.headPlaces(); // indices of values whose second axis is heads
   }
 
-  /** What attention reads and what it returns: (B, H, T, …). */
-  ofHeads() {
+  /** The inputs and results of attention: (B, H, T, …). */
+  headPlaces() {
     const { nodes, ops, modules } = this.graph, places = new Set();
     const within = ({ module }) => /attention/i.test(modules[module]?.kind ?? "");
     for (const node of nodes) {
       const op = ops[node.op]?.name ?? "", attends = op.includes("attention");
       if (!attends && !(op.includes("softmax") && within(node))) continue;
-      const read = this.into[node.id].map(({ source, gradient }) => [nodes[source].value, gradient]);
+      const read = this.incoming[node.id].map(({ source, gradient }) => [nodes[source].value, gradient]);
       for (const place of [node.value, node.gradient, ...read.flat()]) places.add(place);
     }
     return places;
@@ -48,14 +48,14 @@ class GraphPanel {
     const node = this.graph.nodes[id], op = this.graph.ops[node.op];
     const kind = { op: op?.name ?? node.op, parameter: "parameter", input: "input",
       constant: "constant: without a gradient" }[node.kind];
-    const told = [node.name === kind ? "" : kind, node.module && `in ${node.module}`];
+    const summary = [node.name === kind ? "" : kind, node.module && `in ${node.module}`];
     return [
       viz.el("h2", {}, node.name || kind),
-      this.quiet(told.filter(Boolean).join(" · ")),
+      this.quiet(summary.filter(Boolean).join(" · ")),
       op?.formula ? viz.el("p", { class: "formula" }, GraphPanel.prose(op.formula)) : "",
       this.facts(Object.entries(node.attributes ?? {}), "mono"),
-      this.looks([node]),
-      this.made(node),
+      this.attentionLinks([node]),
+      this.origin(node),
       this.section("Value", this.value(node.value, "", node), node.missing ? this.quiet(node.missing) : ""),
       this.section("Gradient", this.gradient(node)),
       node.kind === "op" ? this.section("Inputs", this.inputs(id)) : "",
@@ -69,12 +69,12 @@ class GraphPanel {
 
   quiet(...text) { return viz.el("p", { class: "quiet" }, ...text); }
 
-  /** The text if no backward pass has run: gradients are missing, not zero. */
+  /** The note before any backward pass: gradients are missing, not zero. */
   none() { return viz.el("p", { class: "quiet none" }, "no backward yet"); }
 
   aside(...text) { return viz.el("span", { class: "quiet" }, ...text); }
 
-  /** Names and their texts: [[name, text]]. */
+  /** A description list of [[name, text]]. */
   facts(all, look = null) {
     if (!all.length) return "";
     const pair = ([name, text]) => [viz.el("dt", {}, name), viz.el("dd", { class: look }, text)];
@@ -82,13 +82,13 @@ class GraphPanel {
   }
 
   /** Links to the attention that runs in the modules of some nodes, if the page shows it. */
-  looks(nodes) {
+  attentionLinks(nodes) {
     const modules = new Set(nodes.filter(({ kind }) => kind === "op").map(({ module }) => module));
-    const found = this.layers.filter(({ path }) => modules.has(path)), shown = found.slice(0, LOOKS);
-    const way = (layer) => viz.el("li", {}, viz.el("button", { class: "link look", type: "button",
-      onclick: () => viz.link.tell({ look: layer }) }, layer.told));
-    const more = found.length > LOOKS ? this.quiet(`and ${found.length - LOOKS} more`) : "";
-    return found.length ? this.section("Attention", viz.el("ul", {}, shown.map(way)), more) : "";
+    const matches = this.layers.filter(({ path }) => modules.has(path)), visible = matches.slice(0, MAX_LINKS);
+    const item = (layer) => viz.el("li", {}, viz.el("button", { class: "link look", type: "button",
+      onclick: () => viz.link.send({ look: layer }) }, layer.label));
+    const more = matches.length > MAX_LINKS ? this.quiet(`and ${matches.length - MAX_LINKS} more`) : "";
+    return matches.length ? this.section("Attention", viz.el("ul", {}, visible.map(item)), more) : "";
   }
 
   /** The nodes in a group. */
@@ -97,7 +97,7 @@ class GraphPanel {
       key[0] === "n" ? this.graph.nodes[Number(key.slice(1))] : this.inside(Number(key.slice(1)))));
   }
 
-  made(node) {
+  origin(node) {
     if (!node.place) return "";
     return this.section("Made by", this.quiet(node.place), node.code ? viz.el("pre", {}, node.code) : "");
   }
@@ -114,45 +114,45 @@ class GraphPanel {
   /** The gradient on each edge, and the sum; for an op with several results, the first one's. */
   gradient(node) {
     if (this.graph.backward === "none") return this.none();
-    const parts = this.out[node.id].filter((edge) => edge.gradient !== null);
+    const parts = this.outgoing[node.id].filter((edge) => edge.gradient !== null);
     if (node.gradient === null && !parts.length) {
       if (node.kind === "constant") return this.quiet("none: a constant has no gradient");
       return this.quiet(node.kind === "op" && this.freed ? FREED : "none arrived");
     }
     const several = parts.some((edge) => edge.slot);
-    const of = (slot) => (several ? `, of result ${slot + 1}` : "");
+    const result = (slot) => (several ? `, of result ${slot + 1}` : "");
     const items = parts.map((edge) => viz.el("li", {}, "from ", this.link(edge.target),
-      `, input ${edge.input}${of(edge.slot)}`, this.value(edge.gradient)));
+      `, input ${edge.input}${result(edge.slot)}`, this.value(edge.gradient)));
     const first = parts.filter((edge) => !edge.slot);
     if (node.gradient !== null && !(first.length === 1 && first[0].gradient === node.gradient)) {
       const sum = first.length > 1 ? `the sum of ${first.length}` : "what arrives";
-      const told = first.length ? `${sum}${of(0)}` : "where backward begins";
-      items.push(viz.el("li", { class: "sum" }, told, this.value(node.gradient)));
+      const summary = first.length ? `${sum}${result(0)}` : "where backward begins";
+      items.push(viz.el("li", { class: "sum" }, summary, this.value(node.gradient)));
     }
     return viz.el("ul", { class: "edges" }, items);
   }
 
   inputs(id) {
-    const edges = this.into[id];
+    const edges = this.incoming[id];
     if (!edges.length) return this.quiet("none that is recorded");
     return viz.el("ul", { class: "edges" }, edges.map((edge) => {
       const value = this.graph.values[this.graph.nodes[edge.source].value];
       const back = edge.gradient === null ? "" : viz.el("details", {},
         viz.el("summary", {}, "the gradient that goes back to it"), this.value(edge.gradient));
       return viz.el("li", {}, viz.el("span", { class: "mono" }, edge.input), " ← ", this.link(edge.source),
-        value ? [" ", viz.el("span", { class: "quiet whole" }, GraphPanel.shape(value))] : "", back);
+        value ? [" ", viz.el("span", { class: "quiet nowrap" }, GraphPanel.shape(value))] : "", back);
     }));
   }
 
-  /** For each input, the formula and then the rule's source; folded: what computes it, and its definition. */
+  /** For each input, the formula and the rule's source; collapsed: the kernel and the definition. */
   rules(op) {
     const rules = Object.entries(op.rules)
       .map(([input, source]) => [this.derivative(op, input), this.source(`∂ / ∂ ${input}`, source)]);
-    const folded = (title, source) => (source ? viz.el("details", {}, viz.el("summary", {}, title),
+    const collapsible = (title, source) => (source ? viz.el("details", {}, viz.el("summary", {}, title),
       this.source("", source)) : "");
     return this.section(rules.length === 1 ? "Gradient rule" : "Gradient rules",
       ...(rules.length ? rules.flat() : [this.quiet(op.kernel ? "in its kernel" : "none")]),
-      folded("Its kernel", op.kernel), folded("Its definition", op.forward));
+      collapsible("Its kernel", op.kernel), collapsible("Its definition", op.forward));
   }
 
   derivative(op, input) {
@@ -161,7 +161,7 @@ class GraphPanel {
   }
 
   source(about, { file, line, text }) {
-    const where = viz.el("p", {}, about, about ? " " : "", this.aside(GraphPanel.at(file, line)));
+    const where = viz.el("p", {}, about, about ? " " : "", this.aside(GraphPanel.location(file, line)));
     return viz.el("div", { class: "rule" }, where, viz.el("pre", {}, text));
   }
 
@@ -171,18 +171,18 @@ class GraphPanel {
       "keeps ", viz.el("span", { class: "mono" }, saved.name),
       saved.node === null || saved.node === node.id ? "" : [" of ", this.link(saved.node)],
       this.aside(saved.bytes ? ` ${GraphPanel.bytes(saved.bytes)}` : " at no cost: it is alive anyway")));
-    const kept = this.keepers[node.id].filter((each) => each.node !== node.id).map((each) => viz.el("li", {},
+    const keptBy = this.keepers[node.id].filter((each) => each.node !== node.id).map((each) => viz.el("li", {},
       "kept alive by ", this.link(each.node), this.aside(`, as its ${each.name}`)));
-    const all = [...keeps, ...kept];
+    const all = [...keeps, ...keptBy];
     if (!all.length) return this.quiet("keeps nothing, and nothing keeps it");
     const released = node.released ? this.quiet("A backward pass has released what it kept.") : "";
     return viz.el("div", {}, viz.el("ul", {}, all), released);
   }
 
   times(from) {
-    const known = [["forward", from.forward_seconds], ["backward", from.backward_seconds]]
+    const durations = [["forward", from.forward_seconds], ["backward", from.backward_seconds]]
       .filter(([, seconds]) => seconds !== null);
-    const facts = known.map(([name, seconds]) => [name, GraphPanel.seconds(seconds)]);
+    const facts = durations.map(([name, seconds]) => [name, GraphPanel.seconds(seconds)]);
     return facts.length ? this.section("Time", this.facts(facts)) : "";
   }
 
@@ -192,7 +192,7 @@ class GraphPanel {
     const group = this.graph.groups[number], { total } = group;
     const module = group.kind === "section" ? null : this.graph.modules[group.path];
     const alike = group.times ? `${group.times} of the same structure` : "";
-    const told = module?.kind ? `${module.kind}${module.text ? `(${module.text})` : ""}` : "";
+    const summary = module?.kind ? `${module.kind}${module.text ? `(${module.text})` : ""}` : "";
     const count = (n) => n.toLocaleString("en");
     const facts = [["nodes", count(total.nodes)], ["parameters", total.parameters && count(total.parameters)],
       ["results", GraphPanel.bytes(total.bytes)],
@@ -202,11 +202,11 @@ class GraphPanel {
       : this.button(key, GraphPanel.title(this.graph.groups[Number(key.slice(1))])));
     return [
       viz.el("h2", {}, GraphPanel.title(group)),
-      this.quiet([alike, told].filter(Boolean).join(": ")),
+      this.quiet([alike, summary].filter(Boolean).join(": ")),
       group.path && group.kind === "module" ? viz.el("p", { class: "mono" }, group.path) : "",
       viz.el("p", {}, viz.el("button", { type: "button", class: "toggle", onclick: toggle },
         open ? "Close" : "Open")),
-      this.looks(this.inside(number)),
+      this.attentionLinks(this.inside(number)),
       this.facts(facts.filter(([, text]) => text)),
       this.graph.backward === "none" ? this.none() : "",
       this.times(total),
@@ -215,7 +215,7 @@ class GraphPanel {
   }
 
   wire(edges) {
-    const shown = edges.slice(0, 50), more = edges.length - shown.length;
+    const visible = edges.slice(0, 50), more = edges.length - visible.length;
     const back = (edge) => {
       if (this.graph.backward === "none") return this.none();
       if (edge.gradient === null) return this.quiet("no gradient goes back");
@@ -225,35 +225,35 @@ class GraphPanel {
       `, input ${edge.input}`, this.value(this.graph.nodes[edge.source].value), back(edge));
     return [
       viz.el("h2", {}, edges.length > 1 ? `${edges.length} results that are read` : "A result that is read"),
-      viz.el("ul", { class: "edges" }, shown.map(item)),
+      viz.el("ul", { class: "edges" }, visible.map(item)),
       more ? this.quiet(`and ${more} more`) : "",
     ];
   }
 
   // Numbers ------------------------------------------------------------------------------------------------
 
-  /** A value by its place in the data: kind, and a table, or statistics and a heat map. A `node`'s own is editable. */
+  /** A value by its index: type, and a table, or statistics and a heat map. A `node`'s own value is editable. */
   value(place, otherwise = "", node = null) {
     const value = this.graph.values[place];
     if (!value) return otherwise && this.quiet(otherwise);
-    const told = [GraphPanel.shape(value), value.dtype, value.device, GraphPanel.bytes(value.bytes)];
-    return viz.el("div", { class: "value" }, this.quiet(GraphPanel.whole(told)),
-      value.table ? this.table(value.table, node && this.change?.takes(value) ? node : null) : "", value.statistics ? this.statistics(value.statistics) : "",
+    const summary = [GraphPanel.shape(value), value.dtype, value.device, GraphPanel.bytes(value.bytes)];
+    return viz.el("div", { class: "value" }, this.quiet(GraphPanel.nowrap(summary)),
+      value.table ? this.table(value.table, node && this.change?.canEdit(value) ? node : null) : "", value.statistics ? this.statistics(value.statistics) : "",
       value.heat ? this.heat(value.heat, this.blockNames(value, this.heads.has(place))) : "");
   }
 
-  /** Numbers row by row; those of a `node` can be edited if it may change. */
+  /** A table of numbers; those of a `node` are editable. */
   table(rows, node = null) {
-    const shown = (x) => viz.el("td", { title: String(x), class: viz.number(x) < 0 ? "minus" : "" }, GraphPanel.number(x));
-    const cell = (x, at) => (node ? this.change.cell(node, at, x) : shown(x));
+    const plain = (x) => viz.el("td", { title: String(x), class: viz.number(x) < 0 ? "minus" : "" }, GraphPanel.number(x));
+    const cell = (x, at) => (node ? this.change.cell(node, at, x) : plain(x));
     const table = viz.el("table", { class: "numbers" },
       rows.map((row, i) => viz.el("tr", {}, row.map((x, j) => cell(x, i * row.length + j)))));
     return viz.el("div", { class: "scroll" }, table, node ? this.quiet("Type another number: the rest follows.") : "");
   }
 
   statistics(all) {
-    const shown = Object.entries(all).filter(([name, x]) => name !== "nan" || x);
-    return viz.el("dl", {}, shown.flatMap(([name, x]) => [
+    const entries = Object.entries(all).filter(([name, x]) => name !== "nan" || x);
+    return viz.el("dl", {}, entries.flatMap(([name, x]) => [
       viz.el("dt", {}, name === "nan" ? "not finite" : name),
       viz.el("dd", { title: String(x) }, GraphPanel.number(x))]));
   }
@@ -268,10 +268,10 @@ class GraphPanel {
     });
   }
 
-  /** Means over cells; the one under the pointer is shown. Blocks with `names` are stacked. */
+  /** Heat map of means over cells, with a readout for the pointer. Blocks with `names` are stacked. */
   heat({ rows, columns, low, high, cells }, names) {
     const bytes = viz.bytes(cells), [least, most] = [low, high].map(GraphPanel.number);
-    const range = `means of cells, ${least} to ${most}`, told = this.quiet(range);
+    const range = `means of cells, ${least} to ${most}`, caption = this.quiet(range);
     const side = Math.max(3, Math.min(12, Math.floor(360 / Math.max(rows, columns))));
     const tall = rows / Math.max(names.length, 1);
     const part = (name, k) => {
@@ -281,26 +281,26 @@ class GraphPanel {
       };
       return viz.heat({ rows: tall, columns, value, most: Math.max(Math.abs(low), Math.abs(high)), side,
         label: `heat map of means${name && `, ${name}`}, from ${least} to ${most}`,
-        tell: (row, column, mean) => {
+        onHover: (row, column, mean) => {
           const where = name ? `${name}, ` : "";
-          told.textContent = row === null ? range : `${where}the mean of this cell: ${GraphPanel.number(mean)}`;
+          caption.textContent = row === null ? range : `${where}the mean of this cell: ${GraphPanel.number(mean)}`;
         } });
     };
-    if (!names.length) return viz.el("div", {}, part("", 0), told);
+    if (!names.length) return viz.el("div", {}, part("", 0), caption);
     const figure = names.map((name, k) => viz.el("figure", {}, viz.el("figcaption", {}, name), part(name, k)));
-    return viz.el("div", {}, viz.el("div", { class: "blocks" }, figure), told);
+    return viz.el("div", {}, viz.el("div", { class: "blocks" }, figure), caption);
   }
 
-  /** A docstring's line: text between double backticks is code. */
+  /** A line of a docstring: text between double backticks is code. */
   static prose(text) {
     return text.split("``").map((part, i) => (i % 2 ? viz.el("code", {}, part) : part));
   }
 
   /** A line of a file, or of a notebook's cell. */
-  static at(file, line) { return /^cell \d+$/.test(file) ? `${file}, line ${line}` : `${file}:${line}`; }
+  static location(file, line) { return /^cell \d+$/.test(file) ? `${file}, line ${line}` : `${file}:${line}`; }
 
-  /** Facts side by side, none of which wraps. */
-  static whole(told) { return told.map((text, i) => [i ? " · " : "", viz.el("span", { class: "whole" }, text)]).flat(); }
+  /** Facts on a line that breaks only between them. */
+  static nowrap(facts) { return facts.map((text, i) => [i ? " · " : "", viz.el("span", { class: "nowrap" }, text)]).flat(); }
 
   /** A number with a typographic minus, in the exponent too. */
   static number(x) { return viz.format(x).replaceAll("-", "−"); }

@@ -1,21 +1,21 @@
-// Searching for a graph's nodes and groups by words.
+// Search for nodes and groups of a graph.
 "use strict";
 
 class GraphSearch {
   /** `names`: for ops that are the only op in their module. `go(key)` shows the choice. */
   constructor(graph, names, go) {
-    Object.assign(this, { go, keys: [], at: 0, all: GraphSearch.listed(graph, names) });
-    this.list = viz.el("ul", { id: "found", role: "listbox", "aria-label": "found", hidden: true,
-      onmousedown: (event) => event.preventDefault() }); // a click does not move the focus
+    Object.assign(this, { go, keys: [], at: 0, all: GraphSearch.entries(graph, names) });
+    this.list = viz.el("ul", { id: "matches", role: "listbox", "aria-label": "matches", hidden: true,
+      onmousedown: (event) => event.preventDefault() }); // keep the focus in the input
     this.input = viz.el("input", { id: "search", type: "search", autocomplete: "off", role: "combobox",
-      placeholder: "Search: name, op, module, shape", "aria-label": "search", "aria-controls": "found",
-      "aria-expanded": "false", oninput: () => this.look(), onkeydown: (event) => this.key(event),
+      placeholder: "Search: name, op, module, shape", "aria-label": "search", "aria-controls": "matches",
+      "aria-expanded": "false", oninput: () => this.update(), onkeydown: (event) => this.key(event),
       onblur: () => this.show(false) });
     this.element = viz.el("div", { class: "find last" }, this.input, this.list);
   }
 
-  /** Everything that can be found: [key, name, description]. */
-  static listed(graph, names) {
+  /** All searchable entries: [key, name, description]. */
+  static entries(graph, names) {
     const all = [];
     graph.groups.forEach(({ kind, label, times, path, children }, g) => {
       if (!g || kind === "section" || !children.length) return;
@@ -24,8 +24,8 @@ class GraphSearch {
     for (const node of graph.nodes) {
       const value = graph.values[node.value], shape = value && GraphPanel.shape(value);
       const op = node.kind === "op" ? graph.ops[node.op]?.name ?? node.op : node.kind;
-      const told = [op === node.name ? "" : op, names.get(node.id), shape, node.module];
-      all.push([`n${node.id}`, node.name || op, told.filter(Boolean).join(" · ")]);
+      const description = [op === node.name ? "" : op, names.get(node.id), shape, node.module];
+      all.push([`n${node.id}`, node.name || op, description.filter(Boolean).join(" · ")]);
     }
     return all;
   }
@@ -37,20 +37,20 @@ class GraphSearch {
       .map((word) => word.replace(/^[([](?=\d)|(?<=\d),?[)\]]$/g, ""));
     if (!words.length) return [];
     const other = (name) => Number(name.toLowerCase() !== text.toLowerCase().trim());
-    return this.all.filter(([, name, told]) => {
-      const where = plain(`${name} ${told}`);
+    return this.all.filter(([, name, description]) => {
+      const where = plain(`${name} ${description}`);
       return words.every((word) => where.includes(word));
     }).sort((a, b) => other(a[1]) - other(b[1])).slice(0, 60);
   }
 
-  look() {
-    const found = this.find(this.input.value);
-    this.keys = found.map(([key]) => key);
+  update() {
+    const matches = this.find(this.input.value);
+    this.keys = matches.map(([key]) => key);
     this.at = 0;
-    this.list.replaceChildren(...found.map(([, name, told], i) => (
-      viz.el("li", { role: "option", id: `found-${i}`, onclick: () => this.choose(i) }, name, " ",
-        viz.el("span", { class: "quiet" }, told)))));
-    if (!found.length) this.list.append(viz.el("li", { class: "quiet" }, "nothing found"));
+    this.list.replaceChildren(...matches.map(([, name, description], i) => (
+      viz.el("li", { role: "option", id: `match-${i}`, onclick: () => this.choose(i) }, name, " ",
+        viz.el("span", { class: "quiet" }, description)))));
+    if (!matches.length) this.list.append(viz.el("li", { class: "quiet" }, "no matches"));
     this.show(Boolean(this.input.value.trim()));
     this.mark();
   }
@@ -62,7 +62,7 @@ class GraphSearch {
 
   /** The entry that Enter selects. */
   mark() {
-    this.input.setAttribute("aria-activedescendant", this.keys.length ? `found-${this.at}` : "");
+    this.input.setAttribute("aria-activedescendant", this.keys.length ? `match-${this.at}` : "");
     [...this.list.querySelectorAll("[role=option]")].forEach((item, i) => {
       item.setAttribute("aria-selected", String(i === this.at));
       if (i === this.at) item.scrollIntoView({ block: "nearest" });

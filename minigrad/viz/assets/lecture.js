@@ -11,9 +11,9 @@ const lecture = {
   block(block) { return viz.el("div", { class: "block" }, lecture.kinds[block.kind](block)); },
 
   kinds: {
-    text: ({ text }) => viz.el("p", { class: "prose" }, lecture.written(text)),
-    matrix: (block) => lecture.told([lecture.matrix(block)], [block]),
-    equation: ({ parts }) => lecture.told([lecture.equation(parts)], parts),
+    text: ({ text }) => viz.el("p", { class: "prose" }, lecture.prose(text)),
+    matrix: (block) => lecture.explain([lecture.matrix(block)], [block]),
+    equation: ({ parts }) => lecture.explain([lecture.equation(parts)], parts),
     steps: (block) => lecture.steps(block),
     chart: (block) => lecture.chart(block),
     line: (block) => lecture.line(block),
@@ -21,21 +21,21 @@ const lecture = {
     pictures: (block) => lecture.pictures(block),
     checked: ({ claim, holds }) => viz.el("p", { class: holds ? "checked" : "checked wrong" },
       viz.el("span", { class: "sign", role: "img", "aria-label": holds ? "holds" : "does not hold" }, holds ? "✓" : "✗"), viz.el("span", {}, claim)),
-    positional: ({ data }) => lecture.drawn(positional, data),
-    plane: (block) => lecture.drawn(plane, block),
+    positional: ({ data }) => lecture.embed(positional, data),
+    plane: (block) => lecture.embed(plane, block),
   },
 
-  /** A box that another script draws into. */
-  drawn(script, data) {
+  /** A container that another script renders into. */
+  embed(script, data) {
     const box = viz.el("div");
     script.draw(box, data);
     return box;
   },
 
-  /** Text, with backquoted parts as code and the rest formatted like formulas. */
-  written(text) { return text.split("`").flatMap((part, i) => (i % 2 ? viz.el("code", {}, part) : lecture.formula(part))); },
+  /** Text with backquoted parts as code, and the rest formatted as formulas. */
+  prose(text) { return text.split("`").flatMap((part, i) => (i % 2 ? viz.el("code", {}, part) : lecture.formula(part))); },
 
-  /** x^2, x^(a/b) and x_i with superscripts and subscripts. */
+  /** Format x^2, x^(a/b) and x_i with superscripts and subscripts. */
   formula(text) {
     return text.split(/(\^\([^)]*\)|\^−?[\d.]+|\^−?∞|\^\w|_\w)/).map((part, i) => (i % 2 === 0 ? part
       : viz.el(part[0] === "^" ? "sup" : "sub", {}, part.slice(1).replace(/^\((.*)\)$/, "$1"))));
@@ -43,7 +43,7 @@ const lecture = {
 
   // Matrices --------------------------------------------------------------------------------------------------
 
-  /** Matrices side by side, each with the sign before it, so that lines break between the two. */
+  /** Matrices side by side, each grouped with the sign before it, so that lines break before signs. */
   equation(parts) {
     const named = parts.some((part) => part.columns?.length), groups = [];
     let sign = [];
@@ -57,7 +57,7 @@ const lecture = {
     return viz.el("div", { class: named ? "equation named" : "equation" }, groups);
   },
 
-  /** `room`: leave room for column names even without any, so that rows line up. */
+  /** `room`: reserve space for column names even if there are none, so that rows line up. */
   matrix(data, room = false) {
     const names = data.columns.map((name) => viz.el("th", { scope: "col", title: name }, name));
     const head = names.length ? viz.el("thead", {}, viz.el("tr", {}, data.rows.length ? viz.el("th") : [], lecture.cut(names, data.cut, "th")))
@@ -66,15 +66,15 @@ const lecture = {
       data.rows.length ? viz.el("th", { scope: "row", title: data.rows[i] }, data.rows[i]) : [],
       lecture.cut(row.map((text, j) => lecture.cell(data, text, i, j)), data.cut, "td")));
     const kind = `matrix ${data.shade}${data.rows.length ? " named" : ""}`;
-    const made = viz.el("figure", { class: kind, "data-key": data.key },
+    const figure = viz.el("figure", { class: kind, "data-key": data.key },
       viz.el("figcaption", {}, lecture.formula(data.name), data.note ? viz.el("span", { class: "note" }, data.note) : []),
       viz.el("table", {}, head, viz.el("tbody", {}, body)));
     if (data.how) {
-      for (const event of ["pointerover", "focusin"]) made.addEventListener(event, ({ target }) => lecture.look(made, data, target.closest("td")));
-      for (const event of ["pointerleave", "focusout"]) made.addEventListener(event, () => lecture.look(made, data, null));
-      made.addEventListener("keydown", (event) => lecture.move(made, event));
+      for (const event of ["pointerover", "focusin"]) figure.addEventListener(event, ({ target }) => lecture.look(figure, data, target.closest("td")));
+      for (const event of ["pointerleave", "focusout"]) figure.addEventListener(event, () => lecture.look(figure, data, null));
+      figure.addEventListener("keydown", (event) => lecture.move(figure, event));
     }
-    return made;
+    return figure;
   },
 
   cut(cells, at, name) { return at === null ? cells : [...cells.slice(0, at), viz.el(name, { class: "dots" }, "⋯"), ...cells.slice(at)]; },
@@ -87,55 +87,55 @@ const lecture = {
       tabindex: data.how ? (i || j ? -1 : 0) : null }, text);
   },
 
-  /** A line below that says how the number under the pointer was computed, or else one in the last matrix. */
-  told(nodes, parts) {
+  /** Append a line that explains how the number under the pointer was computed; by default, an example. */
+  explain(nodes, parts) {
     const example = parts.map((part) => part.example).filter(Boolean).at(-1);
     if (!example) return nodes[0];
     const hint = lecture.hinted ? [] : viz.el("p", { class: "quiet" }, "Point at any number, or go to it with Tab and the arrow keys, to see how it was computed.");
     lecture.hinted = true;
-    const told = viz.el("p", { class: "told", "aria-live": "polite", "data-example": example });
-    lecture.rest(told);
-    return viz.el("div", { class: "telling" }, nodes, told, hint);
+    const explanation = viz.el("p", { class: "explanation", "aria-live": "polite", "data-example": example });
+    lecture.rest(explanation);
+    return viz.el("div", { class: "explainable" }, nodes, explanation, hint);
   },
 
-  /** The line's text while the pointer is on nothing. */
-  rest(told) {
-    told.classList.add("resting");
-    told.replaceChildren(...lecture.formula(told.dataset.example));
+  /** Show the example again when no cell is hovered. */
+  rest(explanation) {
+    explanation.classList.add("idle");
+    explanation.replaceChildren(...lecture.formula(explanation.dataset.example));
   },
 
-  /** Mark a cell and the cells it was computed from; null: none. */
-  look(made, data, cell) {
-    const root = document.getElementById("lecture"), told = made.closest(".telling").querySelector(".told");
+  /** Mark a cell and the cells it was computed from; null clears the marks. */
+  look(figure, data, cell) {
+    const root = figure.closest("#lecture"), explanation = figure.closest(".explainable").querySelector(".explanation");
     for (const node of root.querySelectorAll(".marked")) {
-      node.classList.remove("now", "lit", "marked");
+      node.classList.remove("now", "highlight", "marked");
       for (const side of ["top", "bottom", "left", "right", "mark"]) node.style.removeProperty(`--${side}`);
     }
-    if (!cell?.dataset.cell) return lecture.rest(told);
+    if (!cell?.dataset.cell) return lecture.rest(explanation);
     const [i, j] = cell.dataset.cell.split(" ").map(Number);
     cell.classList.add("now", "marked");
-    lecture.names(made, i, j);
+    lecture.names(figure, i, j);
     data.marks.forEach(([key, part], n) => {
       const source = [...root.querySelectorAll(".matrix")].find((node) => node.dataset.key === key);
       if (source) lecture.frame(source, part, i, j, n ? "var(--minus)" : "var(--plus)");
     });
-    told.classList.remove("resting");
-    told.replaceChildren(...lecture.formula(data.how[i][j]));
+    explanation.classList.remove("idle");
+    explanation.replaceChildren(...lecture.formula(data.how[i][j]));
   },
 
-  names(made, i, j) {
-    const row = made.querySelector(`tbody tr:nth-child(${i + 1}) th`), cell = made.querySelector(`[data-cell="${i} ${j}"]`);
-    const column = made.querySelectorAll("thead th")[cell.cellIndex];
-    for (const node of [row, column]) node?.classList.add("lit", "marked");
+  names(figure, i, j) {
+    const row = figure.querySelector(`tbody tr:nth-child(${i + 1}) th`), cell = figure.querySelector(`[data-cell="${i} ${j}"]`);
+    const column = figure.querySelectorAll("thead th")[cell.cellIndex];
+    for (const node of [row, column]) node?.classList.add("highlight", "marked");
   },
 
   /** A frame around a row, a column or a cell of a matrix. */
   frame(source, part, i, j, colour) {
     const cells = [...source.querySelectorAll("td[data-cell]")].map((node) => [node, ...node.dataset.cell.split(" ").map(Number)]);
     const rows = Math.max(...cells.map(([, r]) => r)), columns = Math.max(...cells.map(([, , c]) => c));
-    const wanted = { row: (r) => r === i, column: (r, c) => c === j, cell: (r, c) => r === i && c === j }[part];
+    const matches = { row: (r) => r === i, column: (r, c) => c === j, cell: (r, c) => r === i && c === j }[part];
     const whole = part === "row", high = part === "column";
-    for (const [node, r, c] of cells.filter(([, r, c]) => wanted(r, c))) {
+    for (const [node, r, c] of cells.filter(([, r, c]) => matches(r, c))) {
       node.classList.add("marked");
       node.style.setProperty("--mark", colour);
       if (!high || r === 0) node.style.setProperty("--top", "2px");
@@ -145,13 +145,13 @@ const lecture = {
     }
   },
 
-  move(made, event) {
+  move(figure, event) {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (event.key === "Escape") document.activeElement.blur();
     if (!step || !event.target.dataset.cell) return;
     event.preventDefault();
     const [i, j] = event.target.dataset.cell.split(" ").map(Number);
-    const next = made.querySelector(`[data-cell="${i + step[0]} ${j + step[1]}"]`);
+    const next = figure.querySelector(`[data-cell="${i + step[0]} ${j + step[1]}"]`);
     if (!next) return;
     event.target.tabIndex = -1;
     next.tabIndex = 0;
@@ -175,35 +175,35 @@ const lecture = {
   },
 
   choice({ label, names, options, start, slider }) {
-    const place = viz.el("div"), shown = viz.el("output"), made = new Map();
+    const place = viz.el("div"), output = viz.el("output"), cache = new Map();
     const control = slider
       ? viz.el("input", { type: "range", min: 0, max: options.length - 1, value: start })
       : viz.el("select", {}, names.map((name, i) => viz.el("option", { value: i, selected: i === start }, name)));
     const show = () => {
       const i = Number(control.value);
-      if (made.has(i)) viz.repaint(made.get(i)); // the theme may have changed meanwhile
-      else made.set(i, lecture.block(options[i]));
-      place.replaceChildren(made.get(i));
-      shown.textContent = names[i];
+      if (cache.has(i)) viz.repaint(cache.get(i)); // the theme may have changed meanwhile
+      else cache.set(i, lecture.block(options[i]));
+      place.replaceChildren(cache.get(i));
+      output.textContent = names[i];
     };
     control.addEventListener("input", show);
     show();
-    return viz.el("div", { class: "choice" }, viz.el("label", {}, label, control, slider ? shown : []), place);
+    return viz.el("div", { class: "choice" }, viz.el("label", {}, label, control, slider ? output : []), place);
   },
 
-  /** Numbers as small squares; the line below shows the one under the pointer. */
+  /** Small heat maps; the line below shows the number under the pointer. */
   pictures({ title, shade, across, pictures }) {
-    const told = viz.el("p", { class: "told resting" }, "\u00a0");
+    const explanation = viz.el("p", { class: "explanation idle" }, "\u00a0");
     const colours = shade === "ink" ? ["ink", "ink"] : ["plus", "minus"];
     const one = ({ caption, columns, values, most, side }) => viz.el("figure", {},
       viz.heat({ rows: values.length / columns, columns, value: (i) => viz.number(values[i]), most, colours, side,
-        label: `${title}: ${caption}`, tell: (row, column, value) => {
-          told.replaceChildren(row === null ? "\u00a0" : `${caption || title}, row ${row + 1}, column ${column + 1}: ${viz.format(value)}`);
+        label: `${title}: ${caption}`, onHover: (row, column, value) => {
+          explanation.replaceChildren(row === null ? "\u00a0" : `${caption || title}, row ${row + 1}, column ${column + 1}: ${viz.format(value)}`);
         } }),
       caption ? viz.el("figcaption", {}, lecture.formula(caption)) : []);
     const columns = across ? `display: grid; grid-template-columns: repeat(${across}, max-content)` : null;
     return viz.el("div", { class: "pictures" }, viz.el("p", { class: "title" }, lecture.formula(title)),
-      viz.el("div", { class: "grid", style: columns }, pictures.map(one)), told);
+      viz.el("div", { class: "grid", style: columns }, pictures.map(one)), explanation);
   },
 
   // Charts ----------------------------------------------------------------------------------------------------
@@ -226,18 +226,18 @@ const lecture = {
     return viz.el("figure", { class: "chart" }, svg, viz.el("div", { class: "bar" }, save), numbers);
   },
 
-  /** A line with gaps where a number has no place, and a dot for each number if there are few. */
+  /** A line with gaps where numbers are not finite, and dots if there are few. */
   series(nodes, one, across, up) {
     const style = viz.series(one.colour), places = one.x.map((x, i) => [across.at(viz.number(x)), up.at(viz.number(one.y[i]))]);
-    const known = ([x, y]) => Number.isFinite(x) && Number.isFinite(y), parts = [[]];
-    for (const place of places) known(place) ? parts.at(-1).push(place) : parts.push([]);
+    const inPlot = ([x, y]) => Number.isFinite(x) && Number.isFinite(y), parts = [[]];
+    for (const place of places) inPlot(place) ? parts.at(-1).push(place) : parts.push([]);
     for (const part of one.joined ? parts : []) nodes.push(viz.svg("polyline", { class: "series", style, "stroke-dasharray": one.dashed ? "3 4" : null,
       points: part.map((place) => place.map((v) => v.toFixed(1)).join(",")).join(" ") }));
-    if (!one.dashed) places.forEach((place, i) => known(place) && (!one.joined || places.length <= 32) && nodes.push(viz.svg("circle",
+    if (!one.dashed) places.forEach((place, i) => inPlot(place) && (!one.joined || places.length <= 32) && nodes.push(viz.svg("circle",
       { class: "point", style, cx: place[0], cy: place[1], r: 3.5 }, viz.svg("title", {}, `${one.name} at ${one.x[i]}: ${viz.format(one.y[i])}`))));
   },
 
-  /** Names at the ends of the lines, moved apart where they would overlap. */
+  /** Labels at the ends of the lines, moved apart where they would overlap. */
   keys(nodes, series, up) {
     const end = (one) => one.y.map((y) => up.at(viz.number(y))).filter(Number.isFinite).at(-1) ?? 252;
     const ends = series.map((one) => ({ one, y: end(one) })).sort((a, b) => a.y - b.y);
@@ -246,15 +246,15 @@ const lecture = {
     for (const { one, y } of ends) nodes.push(viz.svg("text", { class: "named", style: viz.series(one.colour), x: 532, y: y + 4 }, one.name));
   },
 
-  /** Places and round numbers. As in pictures, a linear axis includes 0 if it is near. */
+  /** A scale with round ticks. As in pictures, a linear axis includes 0 if it is near. */
   axis(values, log, from, to) {
-    const scale = log ? Math.log10 : (x) => x, shown = values.filter((v) => Number.isFinite(scale(v)));
-    if (!shown.length) shown.push(1);
-    const high = Math.max(...shown), least = Math.min(...shown), low = !log && least < .15 * high ? Math.min(0, least) : least;
+    const scale = log ? Math.log10 : (x) => x, finite = values.filter((v) => Number.isFinite(scale(v)));
+    if (!finite.length) finite.push(1);
+    const high = Math.max(...finite), least = Math.min(...finite), low = !log && least < .15 * high ? Math.min(0, least) : least;
     const span = scale(high) - scale(low) || 1, at = (v) => from + (scale(v) - scale(low)) / span * (to - from);
     if (log) {
-      const first = Math.ceil(scale(low) - 1e-3), whole = Math.floor(scale(high) + 1e-3) - first + 1, apart = Math.max(1, Math.ceil(whole / 8));
-      return { at, ticks: Array.from({ length: Math.max(0, Math.ceil(whole / apart)) }, (_, i) => Number(`1e${first + i * apart}`)) };
+      const first = Math.ceil(scale(low) - 1e-3), whole = Math.floor(scale(high) + 1e-3) - first + 1, stride = Math.max(1, Math.ceil(whole / 8));
+      return { at, ticks: Array.from({ length: Math.max(0, Math.ceil(whole / stride)) }, (_, i) => Number(`1e${first + i * stride}`)) };
     }
     const step = [.01, .02, .05, .1, .2, .25, .5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((s) => span / s <= 5) ?? span;
     return { at, ticks: Array.from({ length: 7 }, (_, i) => Math.ceil(low / step) * step + i * step).filter((v) => v <= high * 1.0001) };

@@ -1,5 +1,5 @@
 // The logit lens: a grid of layers and positions, the likeliest tokens of the cell under the pointer, and curves over
-// the layers. Only visible columns are drawn, so a long text opens as fast as a short one.
+// the layers. Only visible columns are rendered, so a long text opens as fast as a short one.
 
 const lens = {
   COLUMN: 80, // the width of a cell
@@ -7,7 +7,7 @@ const lens = {
   WORDS: 12, // tokens of the text around a cell that the panel shows
   MOST: 1600, // columns of the overview; in a longer text, a column is several positions
 
-  /** What colours a cell: its fraction (0 to 1) of the full colour, NaN for none; and the meaning of the ends. */
+  /** Colour scales for cells: `part` is a fraction (0 to 1) of the full colour, or NaN; `ends` label the legend. */
   measures: {
     likely: { name: "how likely its token is", ends: ["0 %", "100 %"], part: (i) => lens.likeliest(i) },
     chance: { name: "how likely the right token is", ends: ["0 %", "100 %"], part: (i) => lens.data.chances[i] },
@@ -25,11 +25,11 @@ const lens = {
       ...Object.fromEntries(["probabilities", "entropy", "divergence", "chances"].map((name) => [name, numbers(name, Float32Array)])) };
     lens.spaced = data.tokens.some((text) => /^[·␣]/.test(text)); // tokens include their spaces
     lens.farthest = lens.data.divergence.reduce((a, b) => (Number.isFinite(b) && b > a ? b : a), 1e-6);
-    Object.assign(lens, { row: rows - 1, position: 0, pointed: null, measure: "likely", widths: new Map() });
+    Object.assign(lens, { row: rows - 1, position: 0, hovered: null, measure: "likely", widths: new Map() });
     lens.height = Math.max(18, Math.min(26, Math.round(460 / rows)));
     lens.build(main);
     lens.choose(rows - 1, 0);
-    viz.theme.changed(() => { lens.inks = null; lens.draw(); });
+    viz.theme.onChange(() => { lens.inks = null; lens.draw(); });
     new ResizeObserver(() => lens.draw()).observe(lens.scroller);
   },
 
@@ -57,8 +57,8 @@ const lens = {
     lens.legend = viz.el("span", { class: "legend" });
     lens.find = viz.el("input", { type: "search", id: "find", placeholder: "Find in the text", "aria-label": "find in the text",
       autocomplete: "off", spellcheck: "false", onkeydown: (event) => { if (event.key === "Enter") lens.seek(lens.find.value); } });
-    const save = viz.el("button", { type: "button", class: "last", id: "save", onclick: () => viz.saveSvg(lens.saved(), "logit-lens.svg") }, "Save as SVG");
-    lens.told = viz.el("p", { class: "spoken", "aria-live": "polite" });
+    const save = viz.el("button", { type: "button", class: "last", id: "save", onclick: () => viz.saveSvg(lens.snapshot(), "logit-lens.svg") }, "Save as SVG");
+    lens.status = viz.el("p", { class: "sr-only", "aria-live": "polite" });
     lens.labels = viz.svg("svg", { class: "labels", role: "presentation" });
     lens.grid = viz.svg("svg", { class: "grid", tabindex: 0, role: "application", "aria-label": "layers from below, tokens from the left: arrow keys move, Home and End go to the ends" });
     lens.wide = viz.el("div", { class: "wide", style: `width:${data.positions * lens.COLUMN}px` }, lens.grid);
@@ -74,7 +74,7 @@ const lens = {
         `Bold: it is the token that ${data.continues ? "comes next" : "stands there"}.`),
       viz.el("div", { class: "bar controls" }, viz.el("label", {}, "Colour: ", select), lens.legend, lens.find),
       viz.el("div", { class: "split" },
-        viz.el("div", { class: "left" }, lens.overview(), viz.el("div", { class: "frame" }, lens.labels, lens.scroller), lens.curves, lens.told),
+        viz.el("div", { class: "left" }, lens.overview(), viz.el("div", { class: "frame" }, lens.labels, lens.scroller), lens.curves, lens.status),
         lens.panel));
     lens.listen();
   },
@@ -101,36 +101,36 @@ const lens = {
     });
   },
 
-  // What is looked at -----------------------------------------------------------------------------------------
+  // Selection -------------------------------------------------------------------------------------------------
 
   point(cell) {
-    if (String(cell) === String(lens.pointed)) return;
-    lens.pointed = cell;
+    if (String(cell) === String(lens.hovered)) return;
+    lens.hovered = cell;
     lens.show();
     lens.draw();
   },
 
-  /** Select a cell; `seen`: scroll it into view and announce it. */
-  choose(row, position, seen = false) {
+  /** Select a cell; `reveal`: scroll it into view and announce it. */
+  choose(row, position, reveal = false) {
     lens.row = Math.max(0, Math.min(lens.data.rows - 1, row));
     lens.position = Math.max(0, Math.min(lens.data.positions - 1, position));
-    if (seen) {
+    if (reveal) {
       const { scroller, COLUMN } = lens, left = lens.position * COLUMN, room = scroller.clientWidth;
       if (left < scroller.scrollLeft) scroller.scrollLeft = left;
       if (left + COLUMN > scroller.scrollLeft + room) scroller.scrollLeft = left + COLUMN - room;
       const i = lens.cell(lens.row, lens.position);
-      lens.told.textContent = `${lens.after(lens.row)}, at ${lens.data.tokens[lens.position]}: ${lens.name(lens.data.ids[i * lens.data.count])}, ${lens.percent(lens.likeliest(i))}`;
+      lens.status.textContent = `${lens.after(lens.row)}, at ${lens.data.tokens[lens.position]}: ${lens.name(lens.data.ids[i * lens.data.count])}, ${lens.percent(lens.likeliest(i))}`;
     }
     lens.show();
     lens.draw();
   },
 
-  /** The next token that contains these letters, from the chosen one on, wrapping around. */
+  /** Select the next token that contains a text, starting after the selected one and wrapping around. */
   seek(text) {
-    const { data } = lens, wanted = text.trim().toLowerCase();
-    for (let step = 1; wanted && step <= data.positions; step++) {
+    const { data } = lens, query = text.trim().toLowerCase();
+    for (let step = 1; query && step <= data.positions; step++) {
       const position = (lens.position + step) % data.positions;
-      if (!data.tokens[position].toLowerCase().includes(wanted)) continue;
+      if (!data.tokens[position].toLowerCase().includes(query)) continue;
       lens.scroller.scrollLeft = (position + .5) * lens.COLUMN - lens.scroller.clientWidth / 2;
       lens.choose(lens.row, position, true);
       return;
@@ -139,7 +139,7 @@ const lens = {
 
   // The grid --------------------------------------------------------------------------------------------------
 
-  /** Redraw in the browser's next frame; `all`: the overview too. */
+  /** Redraw in the next animation frame; `all`: the overview too. */
   draw(all = false) {
     lens.everything ||= all;
     if (lens.waiting) return;
@@ -157,35 +157,35 @@ const lens = {
     const wide = lens.scroller.clientWidth, high = 2 * EDGE + data.rows * height, shift = lens.scroller.scrollLeft;
     if (!wide) return;
     const first = Math.max(0, Math.floor(shift / COLUMN)), end = Math.min(data.positions, Math.ceil((shift + wide) / COLUMN));
-    viz.filled(grid, { width: wide, height: high }, []);
+    viz.configure(grid, { width: wide, height: high }, []);
     grid.replaceChildren(...lens.columns(first, end, shift));
     const line = (row) => EDGE + (data.rows - row - .5) * height + 4;
     const names = Array.from({ length: data.rows }, (_, row) => [lens.rowName(row), line(row)]);
     names.push([data.continues ? "comes next" : "stands there", EDGE - 7], ["read", high - 7]);
-    viz.filled(labels, { width: 84, height: high }, []);
+    viz.configure(labels, { width: 84, height: high }, []);
     labels.replaceChildren(...names.map(([text, y]) => viz.svg("text", { x: 76, y, "text-anchor": "end" }, text)));
     lens.frame(shift, wide);
     const { ends } = lens.measures[lens.measure];
     lens.legend.replaceChildren(ends[0], viz.el("i"), ends[1]);
   },
 
-  /** The drawing of the columns from `first` to before `end`. */
+  /** The SVG nodes of the columns from `first` to before `end`. */
   columns(first, end, shift) {
     const { data, COLUMN, EDGE, height } = lens, { part } = lens.measures[lens.measure], nodes = [];
     lens.inks ||= Array.from({ length: 101 }, (_, i) => (i ? viz.onAccent(i / 100) : viz.colour("ink"))); // by opacity
     for (let position = first; position < end; position++) {
       const x = position * COLUMN - shift, middle = x + COLUMN / 2, target = data.targets[position];
-      nodes.push(viz.svg("text", { class: "edge", x: middle, y: EDGE - 7 }, lens.fitted(lens.name(target))));
-      nodes.push(viz.svg("text", { class: "edge", x: middle, y: EDGE + data.rows * height + 16 }, lens.fitted(data.tokens[position])));
+      nodes.push(viz.svg("text", { class: "edge", x: middle, y: EDGE - 7 }, lens.truncate(lens.name(target))));
+      nodes.push(viz.svg("text", { class: "edge", x: middle, y: EDGE + data.rows * height + 16 }, lens.truncate(data.tokens[position])));
       for (let row = 0; row < data.rows; row++) {
         const y = EDGE + (data.rows - 1 - row) * height, i = lens.cell(row, position), id = data.ids[i * data.count];
         const value = part(i), opacity = Number.isFinite(value) ? Math.max(0, Math.min(1, value)) : 0;
         nodes.push(viz.svg("rect", { class: "cell", x, y, width: COLUMN, height, "fill-opacity": opacity.toFixed(3) }));
         nodes.push(viz.svg("text", { class: id === target ? "right" : null, x: middle, y: y + height / 2 + 4,
-          fill: lens.inks[Math.round(100 * opacity)] }, lens.fitted(lens.name(id), id === target)));
+          fill: lens.inks[Math.round(100 * opacity)] }, lens.truncate(lens.name(id), id === target)));
       }
     }
-    for (const [kind, cell] of [["pointed", lens.pointed], ["chosen", [lens.row, lens.position]]]) {
+    for (const [kind, cell] of [["hovered", lens.hovered], ["selected", [lens.row, lens.position]]]) {
       if (!cell || cell[1] < first || cell[1] >= end) continue;
       nodes.push(viz.svg("rect", { class: kind, x: cell[1] * COLUMN - shift + 1, y: EDGE + (data.rows - 1 - cell[0]) * height + 1, width: COLUMN - 2, height: height - 2 }));
     }
@@ -193,35 +193,35 @@ const lens = {
   },
 
   /** A text cut to the width of a cell. */
-  fitted(text, bold = false) {
+  truncate(text, bold = false) {
     const key = `${bold}${text}`;
     if (!lens.widths.has(key)) {
       lens.pen ||= viz.el("canvas").getContext("2d");
       lens.pen.font = `${bold ? "600 " : ""}12px ${getComputedStyle(document.body).fontFamily}`;
       const room = lens.COLUMN - 8;
-      let shown = [...text];
+      let letters = [...text];
       if (lens.pen.measureText(text).width > room) {
-        while (shown.length && lens.pen.measureText(`${shown.join("")}…`).width > room) shown.pop();
-        shown.push("…");
+        while (letters.length && lens.pen.measureText(`${letters.join("")}…`).width > room) letters.pop();
+        letters.push("…");
       }
-      lens.widths.set(key, shown.join(""));
+      lens.widths.set(key, letters.join(""));
     }
     return lens.widths.get(key);
   },
 
-  /** The visible columns, with the names of the rows, as a separate picture. */
-  saved() {
-    const picture = viz.svg("svg", { class: "saved", width: 84 + lens.scroller.clientWidth, height: lens.grid.getAttribute("height") });
-    const shifted = viz.svg("g", { transform: "translate(84 0)" }, [...lens.grid.cloneNode(true).childNodes]);
-    picture.append(...lens.labels.cloneNode(true).childNodes, shifted);
-    lens.scroller.after(picture); // styles are those of the page
+  /** The visible columns and the row names as a separate SVG element. */
+  snapshot() {
+    const picture = viz.svg("svg", { class: "export", width: 84 + lens.scroller.clientWidth, height: lens.grid.getAttribute("height") });
+    const group = viz.svg("g", { transform: "translate(84 0)" }, [...lens.grid.cloneNode(true).childNodes]);
+    picture.append(...lens.labels.cloneNode(true).childNodes, group);
+    lens.scroller.after(picture); // in the page, so that its styles apply
     setTimeout(() => picture.remove());
     return picture;
   },
 
-  // The whole text --------------------------------------------------------------------------------------------
+  // Overview --------------------------------------------------------------------------------------------------
 
-  /** All positions, each in a line of pixels, and a frame around those in the grid; a press goes to a position. */
+  /** All positions as columns of pixels, and a frame around the visible ones; a click or drag scrolls the grid. */
   overview() {
     const { data } = lens, columns = Math.min(data.positions, lens.MOST);
     const value = (k) => {
@@ -251,7 +251,7 @@ const lens = {
   // The panel and the curves ----------------------------------------------------------------------------------
 
   show() {
-    const { data } = lens, [row, position] = lens.pointed || [lens.row, lens.position], i = lens.cell(row, position);
+    const { data } = lens, [row, position] = lens.hovered || [lens.row, lens.position], i = lens.cell(row, position);
     const target = data.targets[position], rank = data.ranks[i];
     const entries = Array.from({ length: data.count }, (_, k) => {
       const id = data.ids[i * data.count + k], p = data.probabilities[i * data.count + k];
@@ -261,7 +261,7 @@ const lens = {
     const facts = [["Entropy", `${viz.format(data.entropy[i])} nats`], ["KL from the output", `${viz.format(Math.abs(data.divergence[i]) < 5e-6 ? 0 : data.divergence[i])} nats`]];
     if (target >= 0) facts.unshift(["Its probability", lens.percent(data.chances[i])], ["Its rank", `${lens.whole(rank)} of ${lens.whole(data.vocabulary)}`]);
     lens.panel.replaceChildren(
-      viz.el("h2", {}, lens.after(row)), lens.around(position), viz.el("ol", {}, entries),
+      viz.el("h2", {}, lens.after(row)), lens.context(position), viz.el("ol", {}, entries),
       viz.el("p", { class: "target" }, target < 0 ? `What ${data.continues ? "comes next" : "stands there"} is not known.`
         : [data.continues ? "Next comes " : "There stands ", viz.el("b", {}, lens.name(target))]),
       viz.el("dl", {}, facts.flatMap(([name, value]) => [viz.el("dt", {}, name), viz.el("dd", {}, value)])));
@@ -269,7 +269,7 @@ const lens = {
   },
 
   /** The text around a position. */
-  around(position) {
+  context(position) {
     const { data } = lens, begin = Math.max(0, position + 1 - lens.WORDS);
     const end = data.continues ? position + 1 : Math.min(data.positions, position + lens.WORDS / 2);
     const nodes = data.tokens.slice(begin, end).flatMap((text, k) => {
@@ -277,20 +277,20 @@ const lens = {
       const inner = lens.spaced ? text.replace(/^[·␣]+/, "") || (here ? "␣" : "") : text.replace(/^##(?=.)/, "");
       return [joined ? "" : " ", viz.el("span", { class: here ? "here" : null }, inner)];
     });
-    return viz.el("p", { class: "around" }, begin ? "…" : "", nodes);
+    return viz.el("p", { class: "context" }, begin ? "…" : "", nodes);
   },
 
   /** Curves over the layers at one position. */
   chart(row, position) {
     const { data } = lens, column = (numbers) => Array.from({ length: data.rows }, (_, r) => numbers[lens.cell(r, position)]);
-    const known = data.targets[position] >= 0, charts = [];
-    if (known) {
+    const hasTarget = data.targets[position] >= 0, charts = [];
+    if (hasTarget) {
       const name = lens.name(data.targets[position]);
       charts.push(lens.plot(`Probability of ${name}`, [["probability", column(data.chances), 0]], row, { low: 0, text: lens.percent }));
       charts.push(lens.plot(`Rank of ${name}`, [["rank", column(data.ranks), 0]], row, { low: 1, log: true, text: lens.whole, turned: true }));
     }
-    const named = (name, n) => viz.el("span", { class: "own", style: viz.series(n) }, name);
-    charts.push(lens.plot([named("Entropy", 0), ", and ", named("KL from the output", 1), ", in nats"],
+    const legendKey = (name, n) => viz.el("span", { class: "own", style: viz.series(n) }, name);
+    charts.push(lens.plot([legendKey("Entropy", 0), ", and ", legendKey("KL from the output", 1), ", in nats"],
       [["entropy", column(data.entropy), 0], ["KL", column(data.divergence), 1]], row, { low: 0, text: viz.format }));
     lens.curves.replaceChildren(...charts);
   },

@@ -1,20 +1,20 @@
-// A plane of points, each a small picture with a label, and beside it the output of a network for the place under
-// the pointer. The network consists of layers of weights, which the page itself evaluates.
+// A plane of points, each a small picture with a label, and next to it the output of a network for the point under
+// the pointer. The page evaluates the network's layers itself.
 
 const plane = {
   EDGE: 16, // pixels between the points and the border
   SIDE: 24, // of a picture on the plane
-  CELL: 34, // of a picture when the whole plane is decoded
+  CELL: 34, // of a picture when the entire plane is decoded
   STEP: 8, // pixels that an arrow key moves
 
-  /** Draws into a node. See Plane.data() in examples/lesson/blocks.py. */
+  /** Render into a node. See Plane.data() in examples/lesson/blocks.py. */
   draw(parent, data) {
     const network = data.network.map((layer) => ({ ...layer, weight: viz.bytes(layer.weight, Float32Array), bias: viz.bytes(layer.bias, Float32Array) }));
     const state = { ...data, network, points: viz.bytes(data.points, Float32Array), pictures: viz.bytes(data.pictures),
       names: [...new Set(data.labels)].sort(), only: null, everywhere: false };
     plane.build(parent, state);
     plane.listen(state);
-    viz.theme.changed(() => plane.paint(state));
+    viz.theme.onChange(() => plane.paint(state));
     new ResizeObserver(() => plane.fit(state)).observe(state.canvas);
   },
 
@@ -25,15 +25,15 @@ const plane = {
     state.picture = viz.heat({ rows, columns, value: (i) => state.decoded[i], label: "what the network draws at this place", colours: ["ink", "ink"] });
     state.original = viz.heat({ rows, columns, value: (i) => state.pictures[state.nearest * rows * columns + i] / 255, label: "the nearest picture", colours: ["ink", "ink"] });
     state.place = viz.el("p", { class: "place" });
-    state.told = viz.el("p", { class: "quiet" });
+    state.nearestLabel = viz.el("p", { class: "quiet" });
     state.keys = state.names.map((name, n) => viz.el("button", { type: "button", style: viz.series(n), "aria-pressed": "false",
       onclick: () => plane.choose(state, name) }, name));
-    state.all = viz.el("button", { type: "button", "aria-pressed": "false", onclick: () => plane.cover(state) }, "Decode everywhere");
+    state.all = viz.el("button", { type: "button", "aria-pressed": "false", onclick: () => plane.decodeAll(state) }, "Decode everywhere");
     parent.append(viz.el("figure", { class: "plane" },
       viz.el("figcaption", {}, state.title),
       viz.el("div", { class: "bar" }, viz.el("div", { class: "keys", role: "group", "aria-label": "show one label" }, state.keys), state.all),
       viz.el("div", { class: "split" }, viz.el("div", { class: "map" }, state.canvas),
-        viz.el("div", { class: "beside" }, state.place, state.picture, state.told, state.original))));
+        viz.el("div", { class: "detail" }, state.place, state.picture, state.nearestLabel, state.original))));
   },
 
   listen(state) {
@@ -68,9 +68,9 @@ const plane = {
 
   after: { "": (x) => x, tanh: Math.tanh, sigmoid: (x) => 1 / (1 + Math.exp(-x)) },
 
-  // Where things are ------------------------------------------------------------------------------------------
+  // Coordinates -----------------------------------------------------------------------------------------------
 
-  /** All points on the canvas, with one scale for both axes. */
+  /** Fit all points into the canvas, with one scale for both axes. */
   fit(state) {
     const { canvas, points } = state, ratio = devicePixelRatio || 1, { clientWidth: wide, clientHeight: high } = canvas;
     if (!wide || !high) return;
@@ -98,7 +98,7 @@ const plane = {
     plane.move(state, plane.code(state, inside(x, state.canvas.clientWidth), inside(y, state.canvas.clientHeight)));
   },
 
-  /** Decode a place, and describe it and the nearest point. */
+  /** Decode a point of the plane, and show it and the nearest picture. */
   move(state, code) {
     const { points, labels, only } = state;
     state.code = code;
@@ -111,7 +111,7 @@ const plane = {
     state.nearest = best;
     state.canvas.dataset.code = code.join(" ");
     state.place.textContent = `decoded at (${code.map((x) => x.toFixed(2).replace("-", "−")).join(", ")})`;
-    state.told.textContent = `nearest: a ${labels[best]}`;
+    state.nearestLabel.textContent = `nearest: a ${labels[best]}`;
     for (const node of [state.picture, state.original]) node.dispatchEvent(new Event("repaint"));
     plane.paint(state);
   },
@@ -122,7 +122,7 @@ const plane = {
     plane.move(state, state.code);
   },
 
-  cover(state) {
+  decodeAll(state) {
     state.everywhere = !state.everywhere;
     state.all.setAttribute("aria-pressed", state.everywhere);
     plane.paint(state);
@@ -155,15 +155,15 @@ const plane = {
     context.stroke();
   },
 
-  /** The points' pictures while there is room, from the first on, and dots for the others. */
+  /** Pictures of points while there is room, in order, and dots for the others. */
   paintPoints(state, context) {
     const { labels, names, only, shape: [rows, columns] } = state, size = rows * columns, half = plane.SIDE / 2;
-    const colours = names.map((_, n) => viz.rgb(`series-${n % 8}`)), taken = [];
+    const colours = names.map((_, n) => viz.rgb(`series-${n % 8}`)), stamps = [];
     for (let i = 0; i < labels.length; i++) {
       if (only !== null && labels[i] !== only) continue;
       const [x, y] = plane.onCanvas(state, state.points[2 * i], state.points[2 * i + 1]), colour = colours[names.indexOf(labels[i])];
-      if (taken.every(([a, b]) => Math.abs(a - x) > plane.SIDE || Math.abs(b - y) > plane.SIDE)) {
-        taken.push([x, y]);
+      if (stamps.every(([a, b]) => Math.abs(a - x) > plane.SIDE || Math.abs(b - y) > plane.SIDE)) {
+        stamps.push([x, y]);
         const part = (k) => state.pictures[i * size + k] / 255;
         context.drawImage(plane.stamp(state, part, colour), x - half, y - half, plane.SIDE, plane.SIDE);
       } else {
@@ -182,14 +182,14 @@ const plane = {
     }
   },
 
-  /** A small canvas with a picture in one colour, its paper transparent. */
+  /** A small canvas with a picture in one colour on a transparent background. */
   stamp({ shape: [rows, columns] }, part, colour) {
-    const image = new ImageData(columns, rows), made = viz.el("canvas", { width: columns, height: rows });
+    const image = new ImageData(columns, rows), canvas = viz.el("canvas", { width: columns, height: rows });
     for (let k = 0; k < rows * columns; k++) {
       image.data.set(colour, 4 * k);
       image.data[4 * k + 3] = Math.round(255 * part(k));
     }
-    made.getContext("2d").putImageData(image, 0, 0);
-    return made;
+    canvas.getContext("2d").putImageData(image, 0, 0);
+    return canvas;
   },
 };

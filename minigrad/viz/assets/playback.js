@@ -1,16 +1,16 @@
-// The page that plays a backward pass. At 0 nothing has run; then one step per node; at the end, the leaves.
+// The playback page of a backward pass: step 0 is before it, then one step per node, and at the end the leaves.
 
 (async () => {
   const data = await viz.data(), root = document.getElementById("playback");
   const panel = new GraphPanel(data, (key) => visit(Number(key.slice(1))));
   const { steps, nodes, values } = data;
   const last = steps.length + 1, stepOf = new Map(steps.map((step, i) => [step.node, i + 1]));
-  const into = new Map(); // for each node or leaf: the gradients passed to it, in order
+  const incoming = new Map(); // by node or leaf: the gradients passed to it, in order
   steps.forEach((step) => step.deliveries.forEach((d) => {
-    if (!into.has(d.target)) into.set(d.target, []);
-    into.get(d.target).push({ ...d, from: step.node });
+    if (!incoming.has(d.target)) incoming.set(d.target, []);
+    incoming.get(d.target).push({ ...d, from: step.node });
   }));
-  const several = new Set(data.edges.filter(({ slot }) => slot).map(({ source }) => source)); // results
+  const several = new Set(data.edges.filter(({ slot }) => slot).map(({ source }) => source)); // with several results
   const MOST = 100; // maximum terms of a sum to list
   let now = 0, timer = null;
 
@@ -18,24 +18,24 @@
 
   const opOf = (node) => data.ops[node.op];
   const shape = (place) => (place === null ? "" : GraphPanel.shape(values[place]));
-  const called = (id) => nodes[id].name || opOf(nodes[id])?.name || nodes[id].kind;
+  const nameOf = (id) => nodes[id].name || opOf(nodes[id])?.name || nodes[id].kind;
   const section = (id, title, ...content) => viz.el("section", { id }, viz.el("h2", {}, title), ...content);
   const quiet = (...text) => panel.quiet(...text);
   const aside = (...text) => panel.aside(...text);
 
-  /** A gradient of one number; for more, its norm, or how many of its numbers are not finite. */
-  function long(place) {
+  /** A scalar gradient as its value; others as the norm, or the number of non-finite elements. */
+  function gradientText(place) {
     const { shape: sizes, table } = values[place], { norm, wrong } = playbackDrawing.length(values[place]);
     if (!sizes.length && table && !wrong) return `g ${GraphPanel.number(table[0][0])}`;
     return wrong ? `${wrong} not finite` : `‖g‖ ${GraphPanel.number(norm)}`;
   }
 
   /** For an op with several results, which one it is. */
-  const which = (id, slot, more = "") => (several.has(id) ? `result ${slot + 1}${more}` : "");
+  const resultName = (id, slot, more = "") => (several.has(id) ? `result ${slot + 1}${more}` : "");
 
   function link(id) {
-    if (!stepOf.has(id)) return viz.el("b", {}, called(id));
-    return viz.el("button", { class: "link", type: "button", onclick: () => visit(id) }, called(id));
+    if (!stepOf.has(id)) return viz.el("b", {}, nameOf(id));
+    return viz.el("button", { class: "link", type: "button", onclick: () => visit(id) }, nameOf(id));
   }
 
   /** Go to a node's step; for a leaf, to the end. */
@@ -45,20 +45,20 @@
 
   function box(id, label, state) {
     const node = nodes[id], op = opOf(node), go = stepOf.has(id) ? () => visit(id) : null;
-    const what = node.kind !== "op" ? node.kind : op.name === called(id) ? "" : op.name;
-    const told = [what, shape(node.value)].filter(Boolean).join(" · ");
-    return { title: called(id), told, kind: node.kind, label, state, go };
+    const what = node.kind !== "op" ? node.kind : op.name === nameOf(id) ? "" : op.name;
+    const detail = [what, shape(node.value)].filter(Boolean).join(" · ");
+    return { title: nameOf(id), detail, kind: node.kind, label, state, go };
   }
 
   function drawing(id) {
-    const step = steps[stepOf.get(id) - 1], ran = stepOf.get(id) <= now, state = ran ? "done" : "wait";
-    const label = (d) => `${d.input}: ${long(d.gradient)}`;
-    const readers = (into.get(id) ?? []).map((d) => box(d.from, ran ? label(d) : "", state));
-    const inputs = panel.into[id].map((edge) => {
-      const given = step.deliveries.find((d) => d.input === edge.input && d.target === edge.source);
-      const made = box(edge.source, given && ran ? label(given) : edge.input, given ? state : "none");
-      const sum = given && ran && given.of > 1;
-      return { ...made, note: sum ? `${given.count} of ${given.of} have arrived` : "" };
+    const step = steps[stepOf.get(id) - 1], done = stepOf.get(id) <= now, state = done ? "done" : "wait";
+    const label = (d) => `${d.input}: ${gradientText(d.gradient)}`;
+    const readers = (incoming.get(id) ?? []).map((d) => box(d.from, done ? label(d) : "", state));
+    const inputs = panel.incoming[id].map((edge) => {
+      const delivery = step.deliveries.find((d) => d.input === edge.input && d.target === edge.source);
+      const input = box(edge.source, delivery && done ? label(delivery) : edge.input, delivery ? state : "none");
+      const sum = delivery && done && delivery.of > 1;
+      return { ...input, note: sum ? `${delivery.count} of ${delivery.of} have arrived` : "" };
     });
     return playbackDrawing.draw(inputs, box(id, "", ""), readers, content.clientWidth);
   }
@@ -69,53 +69,53 @@
   function keyOf(op, input) { return [input, input.split(" ")[0], "backward"].find((key) => op.rules[key]); }
 
   function source(about, { file, line, text }) {
-    const place = viz.el("span", { class: "place" }, GraphPanel.at(file, line));
+    const place = viz.el("span", { class: "place" }, GraphPanel.location(file, line));
     return viz.el("div", { class: "rule" }, viz.el("p", {}, about, place), viz.el("pre", {}, text));
   }
 
-  /** What the rule reads in addition to the gradient. */
-  function kept(node) {
-    const found = node.saved.filter((saved) => saved.name !== "kernel" && saved.node !== null);
-    if (!found.length) return "";
-    return viz.el("div", { class: "kept" }, found.map((saved) => {
+  /** The saved tensors that the rule reads in addition to the gradient. */
+  function savedValues(node) {
+    const tensors = node.saved.filter((saved) => saved.name !== "kernel" && saved.node !== null);
+    if (!tensors.length) return "";
+    return viz.el("div", { class: "saved-values" }, tensors.map((saved) => {
       const { value } = nodes[saved.node], name = viz.el("code", {}, saved.name);
-      const whose = saved.node === node.id ? "the result" : called(saved.node);
-      return viz.el("details", {}, viz.el("summary", {}, name, `: ${whose} `, aside(shape(value))),
+      const owner = saved.node === node.id ? "the result" : nameOf(saved.node);
+      return viz.el("details", {}, viz.el("summary", {}, name, `: ${owner} `, aside(shape(value))),
         panel.value(value, "its numbers are not known"));
     }));
   }
 
-  /** Where gradients came from: one on a line, several as a list. */
-  function sources(given) {
-    const told = (d) => ["from ", link(d.from), `, input ${d.input}`];
-    if (given.length === 1) return viz.el("p", { class: "quiet" }, told(given[0]));
-    const item = (d) => viz.el("li", {}, told(d), aside(` ${long(d.gradient)}`));
-    const left = given.length - MOST, more = left > 0 ? [viz.el("li", {}, aside(`and ${left} more`))] : [];
-    return viz.el("ol", { class: "parts" }, given.slice(0, MOST).map(item), more);
+  /** The sources of gradients: a single one as a line, several as a list. */
+  function sources(deliveries) {
+    const describe = (d) => ["from ", link(d.from), `, input ${d.input}`];
+    if (deliveries.length === 1) return viz.el("p", { class: "quiet" }, describe(deliveries[0]));
+    const item = (d) => viz.el("li", {}, describe(d), aside(` ${gradientText(d.gradient)}`));
+    const left = deliveries.length - MOST, more = left > 0 ? [viz.el("li", {}, aside(`and ${left} more`))] : [];
+    return viz.el("ol", { class: "parts" }, deliveries.slice(0, MOST).map(item), more);
   }
 
   function arrives(step) {
-    const all = into.get(step.node) ?? [], parts = [];
+    const all = incoming.get(step.node) ?? [], parts = [];
     if (!all.length) {
-      parts.push(quiet(`Backward begins here: the gradient of ${called(step.node)} for itself.`));
+      parts.push(quiet(`Backward begins here: the gradient of ${nameOf(step.node)} for itself.`));
     }
     for (const [slot, place] of step.arrived) {
-      const given = all.filter((d) => d.slot === slot);
-      if (several.has(step.node)) parts.push(viz.el("h3", {}, which(step.node, slot)));
-      if (given.length > 1) parts.push(quiet(`The sum of ${given.length}, in this order:`));
-      if (given.length) parts.push(sources(given));
+      const deliveries = all.filter((d) => d.slot === slot);
+      if (several.has(step.node)) parts.push(viz.el("h3", {}, resultName(step.node, slot)));
+      if (deliveries.length > 1) parts.push(quiet(`The sum of ${deliveries.length}, in this order:`));
+      if (deliveries.length) parts.push(sources(deliveries));
       parts.push(panel.value(place));
     }
-    return section("arrives", "Arrives: g", ...parts, changed(step.node));
+    return section("arrives", "Arrives: g", ...parts, hookNote(step.node));
   }
 
-  /** The program's hooks, as the gradient that arrives may differ from the one passed. */
-  function changed(id) {
+  /** A note on the program's hooks, which may have changed the gradient. */
+  function hookNote(id) {
     const { hooks } = nodes[id].attributes;
     return hooks ? quiet("Hooks of the program have seen it, and may have changed it: ", hooks) : "";
   }
 
-  function goesOut(d) {
+  function outgoing(d) {
     const parts = [panel.value(d.gradient)], waits = d.of - d.count, target = nodes[d.target];
     const complete = d.of > 1 ? "complete" : "complete: no other gradient comes";
     const state = waits ? `waits for ${waits} more` : complete;
@@ -126,7 +126,7 @@
     }
     const kind = aside(target.kind === "op" ? "" : ` ${target.kind}`);
     return viz.el("div", { class: "out", "data-input": d.input },
-      viz.el("h3", {}, viz.el("code", {}, d.input), ` → ${which(d.target, d.slot, " of ")}`,
+      viz.el("h3", {}, viz.el("code", {}, d.input), ` → ${resultName(d.target, d.slot, " of ")}`,
         link(d.target), kind),
       ...parts,
       viz.el("p", { class: `quiet state${waits ? " waits" : ""}` }, state));
@@ -143,30 +143,30 @@
       node.code ? viz.el("pre", {}, node.code) : "");
   }
 
-  /** The rules of outgoing gradients: formula, source, and (folded) the kernel; and what they read besides g. */
+  /** The rules of outgoing gradients: formula, source, and (collapsed) the kernel; and what else they read. */
   function rulesOf(step) {
     const node = nodes[step.node], op = opOf(node), helpers = Object.values(op.helpers);
     const inputs = [...new Set(step.deliveries.map((d) => keyOf(op, d.input)))].filter(Boolean);
-    const shown = inputs.flatMap((input) => [panel.derivative(op, input),
+    const rules = inputs.flatMap((input) => [panel.derivative(op, input),
       source(input === "backward" ? "backward " : `∂ / ∂ ${input} `, op.rules[input])]);
-    const folded = (title, sources) => (sources.length ? viz.el("details", {}, viz.el("summary", {}, title),
+    const collapsible = (title, sources) => (sources.length ? viz.el("details", {}, viz.el("summary", {}, title),
       sources.map((each) => source("", each))) : "");
     const missing = quiet(op.kernel ? "in its kernel" : "its source cannot be read");
-    return section("rule", inputs.length > 1 ? "Rules" : "Rule", ...(shown.length ? shown : [missing]),
-      folded("functions it calls", helpers), folded("its kernel", op.kernel ? [op.kernel] : []),
-      settings(node, inputs.map((input) => op.rules[input].text).join(" ")), kept(node));
+    return section("rule", inputs.length > 1 ? "Rules" : "Rule", ...(rules.length ? rules : [missing]),
+      collapsible("functions it calls", helpers), collapsible("its kernel", op.kernel ? [op.kernel] : []),
+      settings(node, inputs.map((input) => op.rules[input].text).join(" ")), savedValues(node));
   }
 
   /** The non-tensor arguments, if the rules name them. */
   function settings(node, text) {
     const words = new Set(text.match(/\w+/g)), notes = ["backward", "checkpoint", "hooks", "names"];
-    const given = Object.entries(node.attributes).filter(([name]) => !notes.includes(name));
-    const told = ([name, value]) => viz.el("p", {}, viz.el("code", {}, `${name} = ${value}`));
-    return given.filter(([name]) => words.has(name)).map(told);
+    const options = Object.entries(node.attributes).filter(([name]) => !notes.includes(name));
+    const line = ([name, value]) => viz.el("p", {}, viz.el("code", {}, `${name} = ${value}`));
+    return options.filter(([name]) => words.has(name)).map(line);
   }
 
   function showStep(step) {
-    const out = step.deliveries.length ? step.deliveries.map(goesOut) : [quiet("nothing")];
+    const out = step.deliveries.length ? step.deliveries.map(outgoing) : [quiet("nothing")];
     return [heading(step), drawing(step.node), viz.el("div", { class: "columns" },
       viz.el("div", {}, arrives(step), rulesOf(step)), section("goes-out", "Goes out", ...out))];
   }
@@ -174,7 +174,7 @@
   // Before and after
 
   function showStart() {
-    const name = called(data.output);
+    const name = nameOf(data.output);
     const start = "There are no gradients yet, not even zeros.";
     return [
       viz.el("header", { class: "what" }, viz.el("h1", { id: "name", tabindex: -1 }, "Before the backward pass"),
@@ -185,30 +185,30 @@
   }
 
   function showEnd() {
-    const leaves = [...into].filter(([id]) => nodes[id].kind !== "op").sort(([a], [b]) => a - b);
+    const leaves = [...incoming].filter(([id]) => nodes[id].kind !== "op").sort(([a], [b]) => a - b);
     const count = `${leaves.length} ${leaves.length === 1 ? "leaf" : "leaves"}`;
     return [
       viz.el("header", { class: "what" }, viz.el("h1", { id: "name", tabindex: -1 }, "The walk is over"),
         quiet(`The sums of ${count}: what backward() adds to their .grad.`)),
-      viz.el("div", { id: "leaves" }, leaves.map(([id, given]) => leaf(id, given))),
+      viz.el("div", { id: "leaves" }, leaves.map(([id, deliveries]) => leaf(id, deliveries))),
     ];
   }
 
-  /** A leaf's line; its parts are drawn when it is opened. */
-  function leaf(id, given) {
-    const told = viz.el("div"), { kind, gradient } = nodes[id];
+  /** A leaf's row; its content is rendered when opened. */
+  function leaf(id, deliveries) {
+    const body = viz.el("div"), { kind, gradient } = nodes[id];
     const fill = () => {
-      if (!told.firstChild) told.append(sources(given), panel.value(gradient), changed(id));
+      if (!body.firstChild) body.append(sources(deliveries), panel.value(gradient), hookNote(id));
     };
     return viz.el("details", { "data-leaf": id, ontoggle: fill }, viz.el("summary", {},
-      viz.el("span", { class: "name" }, called(id)), aside(kind), aside(shape(gradient)),
-      aside(given.length > 1 ? `sum of ${given.length}` : ""),
-      viz.el("span", { class: "number" }, long(gradient))), told);
+      viz.el("span", { class: "name" }, nameOf(id)), aside(kind), aside(shape(gradient)),
+      aside(deliveries.length > 1 ? `sum of ${deliveries.length}` : ""),
+      viz.el("span", { class: "number" }, gradientText(gradient))), body);
   }
 
   // The controls
 
-  /** Go to a step by hand, which stops the playback. */
+  /** Go to a step on user input, which pauses the playback. */
   const take = (to) => { pause(); go(to); };
   const button = (id, title, text, onclick) => (
     viz.el("button", { id, type: "button", title, "aria-label": title, onclick }, text));
@@ -216,7 +216,7 @@
     id: "step", type: "range", min: 0, max: last, value: 0, "aria-label": "step",
     oninput: () => take(Number(slider.value)),
   });
-  const told = viz.el("output", { id: "at", for: "step", "aria-live": "polite" });
+  const position = viz.el("output", { id: "at", for: "step", "aria-live": "polite" });
   const play = button("play", "play", "▶", () => (timer ? pause() : start()));
   const controls = [
     button("first", "before backward (Home)", "«", () => take(0)),
@@ -252,27 +252,27 @@
     now = Math.max(0, Math.min(to, last));
     slider.value = now;
     const middle = `step ${now} of ${steps.length}`;
-    told.textContent = now === 0 ? "no backward yet" : now === last ? "the end" : middle;
-    slider.setAttribute("aria-valuetext", told.textContent);
+    position.textContent = now === 0 ? "no backward yet" : now === last ? "the end" : middle;
+    slider.setAttribute("aria-valuetext", position.textContent);
     document.getElementById("first").disabled = document.getElementById("back").disabled = now === 0;
     document.getElementById("on").disabled = document.getElementById("last").disabled = now === last;
     list.querySelector("[aria-current]")?.removeAttribute("aria-current");
     entries.forEach((each, i) => each.classList.toggle("ahead", i > now));
     entries[now].firstChild.setAttribute("aria-current", "step");
     const { offsetTop: top, offsetHeight: tall } = entries[now], { scrollTop, clientHeight } = list;
-    const seen = top >= scrollTop && top + tall <= scrollTop + clientHeight;
-    if (!seen) list.scrollTop = top - clientHeight / 2;
-    const shown = now === 0 ? showStart() : now === last ? showEnd() : showStep(steps[now - 1]);
+    const visible = top >= scrollTop && top + tall <= scrollTop + clientHeight;
+    if (!visible) list.scrollTop = top - clientHeight / 2;
+    const parts = now === 0 ? showStart() : now === last ? showEnd() : showStep(steps[now - 1]);
     const within = content.contains(document.activeElement);
-    content.replaceChildren(...shown);
-    if (within) document.getElementById("name").focus(); // so that it is not lost with the link that was followed
+    content.replaceChildren(...parts);
+    if (within) document.getElementById("name").focus(); // keep the focus when the clicked link is removed
   }
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.matches("input, select, textarea")) return;
     const to = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: last }[event.key];
-    const presses = event.target.closest("button, summary, [role=button]"); // which the space bar presses
+    const presses = event.target.closest("button, summary, [role=button]"); // the space bar activates them
     if (to !== undefined) take(to);
     else if (event.key === " " && !presses) (timer ? pause : start)();
     else return;
@@ -280,7 +280,7 @@
   });
 
   const title = viz.el("strong", {}, "Backward of ", data.title);
-  root.append(viz.el("div", { class: "bar top" }, title, controls, slider, told,
+  root.append(viz.el("div", { class: "bar top" }, title, controls, slider, position,
     viz.shortcuts([["← →", "a step back, a step on"], ["Home End", "before backward, the end"], ["Space", "play, pause"]]),
     viz.theme.button()),
     viz.el("div", { id: "body" }, list, content));

@@ -1,11 +1,11 @@
-// Sinusoidal positions: a heat map to point at, one pair of dimensions as curves, and the numbers as a table.
+// Sinusoidal positional encoding: an interactive heat map, one pair of dimensions as curves, and a table of numbers.
 
 const positional = {
-  ROWS: 12, COLUMNS: 16, // of the table; the heat map has more
-  NAMED: 48, // maximum positions for which each one has its name
-  WAVES: 60, // maximum waves to draw side by side; more could not be told apart
+  ROWS: 12, COLUMNS: 16, // of the table
+  NAMED: 48, // maximum positions for labelling each row
+  WAVES: 60, // maximum periods in a plot; more could not be distinguished
 
-  /** Draws into a node: {length, width, tokens, values: float32 in base 64}. */
+  /** Render into a node: {length, width, tokens, values: float32 in base64}. */
   draw(parent, data) {
     const values = viz.bytes(data.values, Float32Array);
     const state = { ...data, values, row: 0, column: 0, parts: {} };
@@ -18,16 +18,16 @@ const positional = {
   value(state, row, column) { return state.values[row * state.width + column]; },
   name(state, row) { return state.tokens.length ? viz.short(state.tokens[row]) : ""; },
   wavelength(state, column) { return 2 * Math.PI * 10000 ** (2 * Math.floor(column / 2) / state.width); },
-  signed(text) { return String(text).replaceAll("-", "−"); },
-  fixed(value, digits) { return positional.signed(value.toFixed(digits)); },
+  withMinus(text) { return String(text).replaceAll("-", "−"); },
+  decimal(value, digits) { return positional.withMinus(value.toFixed(digits)); },
 
   /** Round numbers from `begin` to below `end`, at most eleven. */
   ticks(begin, end) {
     let step = 1;
     for (let i = 0; end - begin > 10 * step; i++) step = [2, 5, 10][i % 3] * 10 ** Math.floor(i / 3);
-    const found = [];
-    for (let tick = Math.ceil(begin / step) * step; tick < end; tick += step) found.push(tick);
-    return found;
+    const ticks = [];
+    for (let tick = Math.ceil(begin / step) * step; tick < end; tick += step) ticks.push(tick);
+    return ticks;
   },
 
   // The heat map -------------------------------------------------------------------------------------------
@@ -35,14 +35,14 @@ const positional = {
   map(box, state) {
     const { length, width } = state, named = state.tokens.length > 0 && length <= positional.NAMED;
     const high = Math.max(Math.min(Math.max(length * 5, 120), 480), named ? length * 20 : 0);
-    const shown = Math.min(length, high), means = positional.means(state, shown);
+    const pixelRows = Math.min(length, high), means = positional.means(state, pixelRows);
     const canvas = viz.heat({
-      rows: shown, columns: width, value: (i) => means[i], tell: (row, column) => {
-        if (row !== null) positional.choose(state, Math.floor((row + .5) / shown * length), column);
+      rows: pixelRows, columns: width, value: (i) => means[i], onHover: (row, column) => {
+        if (row !== null) positional.choose(state, Math.floor((row + .5) / pixelRows * length), column);
       },
     });
     const label = "values by position and dimension; arrow keys move";
-    viz.filled(canvas, {
+    viz.configure(canvas, {
       tabindex: 0, role: "application", "aria-label": label, style: `height:${high}px`,
       onkeydown: (event) => positional.walk(event, state),
     }, []);
@@ -55,34 +55,34 @@ const positional = {
     const columns = viz.el("div", { class: "columns" }, ticks(width).map(across));
     const cross = viz.el("div", { class: "cross" });
     const scale = viz.el("div", { class: "scale" }, ["1", "0", "−1"].map((text) => viz.el("span", {}, text)));
-    const told = viz.el("p", { class: "told", "aria-live": "polite" });
-    Object.assign(state.parts, { cross, told });
+    const explanation = viz.el("p", { class: "explanation", "aria-live": "polite" });
+    Object.assign(state.parts, { cross, explanation });
     box.append(
       viz.el("p", { class: "quiet" }, `${length} positions down, ${width} dimensions across. `,
-        shown < length ? `A row of the picture is the mean of ${viz.format(length / shown)} positions. ` : "",
+        pixelRows < length ? `A row of the picture is the mean of ${viz.format(length / pixelRows)} positions. ` : "",
         "Point at a cell, or move with the arrow keys."),
       viz.el("div", { class: "frame" }, viz.el("div"), columns, viz.el("div"), rows,
         viz.el("div", { class: "map" }, canvas, cross), scale),
-      told);
+      explanation);
   },
 
-  /** With more positions than pixels, means of neighbours: sampled rows would look like slow waves. */
+  /** With more positions than pixels, average neighbouring rows: sampling would alias. */
   means({ values, length, width }, rows) {
     if (rows === length) return values;
-    const found = new Float32Array(rows * width);
+    const means = new Float32Array(rows * width);
     for (let r = 0; r < rows; r++) {
       const begin = Math.floor(r * length / rows), end = Math.floor((r + 1) * length / rows);
       for (let i = begin * width; i < end * width; i++) {
-        found[r * width + i % width] += values[i] / (end - begin);
+        means[r * width + i % width] += values[i] / (end - begin);
       }
     }
-    return found;
+    return means;
   },
 
   walk(event, state) {
     const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
     const step = steps[event.key];
-    if (!step || event.ctrlKey || event.metaKey || event.altKey) return; // those are the browser's shortcuts
+    if (!step || event.ctrlKey || event.metaKey || event.altKey) return; // browser shortcuts
     event.preventDefault();
     positional.choose(state, state.row + step[0], state.column + step[1]);
   },
@@ -104,7 +104,7 @@ const positional = {
       viz.el("div", { class: "bar" }, viz.el("label", {}, slider), sine, cosine, save), plot);
   },
 
-  /** The positions that the curves cover: all, or if there are very many, those around the selected one. */
+  /** The range of the curves: all positions, or a window around the selected one if there are too many. */
   range(state, wave) {
     const last = Math.max(1, state.length - 1), span = Math.min(last, positional.WAVES * wave);
     return [Math.max(0, Math.min(state.row - span / 2, last - span)), span];
@@ -116,7 +116,7 @@ const positional = {
     const x = (t) => 34 + (t - begin) / span * 756, y = (v) => 95 - 80 * v;
     const nodes = [1, 0, -1].flatMap((v) => [
       viz.svg("line", { class: "grid", x1: 34, x2: 790, y1: y(v), y2: y(v) }),
-      viz.svg("text", { x: 26, y: y(v) + 4, "text-anchor": "end" }, positional.signed(v)),
+      viz.svg("text", { x: 26, y: y(v) + 4, "text-anchor": "end" }, positional.withMinus(v)),
     ]);
     const first = Math.ceil(begin), end = Math.min(Math.floor(begin + span) + 1, state.length);
     for (const t of positional.ticks(first, end)) {
@@ -146,15 +146,15 @@ const positional = {
     const all = Array.from({ length: columns }, (_, j) => j);
     const head = all.map((j) => viz.el("th", { scope: "col" }, `${j % 2 ? "cos" : "sin"} ${j}`));
     const cell = (i) => (j) => viz.el("td", { onpointerenter: () => positional.choose(state, i, j) },
-      positional.fixed(positional.value(state, i, j), 4));
+      positional.decimal(positional.value(state, i, j), 4));
     state.parts.body = viz.el("tbody", {}, Array.from({ length: rows }, (_, i) => {
       const place = viz.el("span", { class: "place" }, i);
       const name = viz.el("th", { scope: "row" }, place, " ", positional.name(state, i));
       return viz.el("tr", {}, name, all.map(cell(i)));
     }));
     const cut = rows < state.length || columns < state.width;
-    const told = cut ? `The first ${rows} positions and ${columns} dimensions.` : "";
-    box.append(viz.el("h2", {}, "The numbers"), viz.el("p", { class: "quiet" }, told),
+    const note = cut ? `The first ${rows} positions and ${columns} dimensions.` : "";
+    box.append(viz.el("h2", {}, "The numbers"), viz.el("p", { class: "quiet" }, note),
       viz.el("div", { class: "scroll", tabindex: 0, "aria-label": "table of values" },
         viz.el("table", {}, viz.el("thead", {}, viz.el("tr", {}, viz.el("th"), head)), state.parts.body)));
   },
@@ -163,7 +163,7 @@ const positional = {
   choose(state, row, column) {
     state.row = Math.max(0, Math.min(state.length - 1, row));
     state.column = Math.max(0, Math.min(state.width - 1, column));
-    const { cross, told, slider, body } = state.parts, { length, width, row: i, column: j } = state;
+    const { cross, explanation, slider, body } = state.parts, { length, width, row: i, column: j } = state;
     const percent = (part) => `${part * 100}%`;
     Object.assign(cross.style, {
       left: percent(j / width), width: percent(1 / width),
@@ -172,13 +172,13 @@ const positional = {
     const name = positional.name(state, i), token = name ? ` (${name})` : "";
     const wave = positional.wavelength(state, j), power = `${2 * Math.floor(j / 2)}/${width}`;
     const repeats = wave < 1e4 ? Number(wave.toPrecision(4)) : Math.round(wave).toLocaleString("en");
-    told.replaceChildren(
+    explanation.replaceChildren(
       `position ${i}${token}, dimension ${j}: ${j % 2 ? "cos" : "sin"}(${i} / 10000`,
-      viz.el("sup", {}, power), `) = ${positional.fixed(positional.value(state, i, j), 4)}; `
+      viz.el("sup", {}, power), `) = ${positional.decimal(positional.value(state, i, j), 4)}; `
       + `it repeats after ${repeats} positions`);
     slider.value = Math.floor(j / 2);
-    body.querySelector(".chosen")?.classList.remove("chosen");
-    body.rows[i]?.querySelectorAll("td")[j]?.classList.add("chosen");
+    body.querySelector(".selected")?.classList.remove("selected");
+    body.rows[i]?.querySelectorAll("td")[j]?.classList.add("selected");
     positional.curve(state);
   },
 };

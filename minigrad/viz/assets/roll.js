@@ -1,15 +1,15 @@
 // A piano roll: time to the right, pitch upwards, a colour for each track. It scrolls, plays, and shows what a note
-// attended to when a model chose it.
+// attended to when the model generated it.
 
 const roll = {
   RULER: 34, // the height of the time line
   NAMES: 30, KEYS: 30, // the widths of key names and keys
   PAD: 12, // before the first and after the last note
-  TALL: 420, // of all rows together, within these limits for a row
+  TALL: 420, // the total height of the rows, within the limits for each row
   ROW: [5, 18],
-  MOST: 800, // pixels a second
-  LONGEST: 8e6, // pixels in total; browsers stop at about 17 million
-  AGO: 1, // seconds for which a sounding note shows its arcs after it was struck
+  MOST: 800, // pixels per second
+  LONGEST: 8e6, // pixels in total; browsers allow about 17 million
+  AGO: 1, // seconds after its onset for which a sounding note shows its arcs
   SHORTCUTS: [["Space", "play, pause"], ["← →", "the note before, the next note"], ["↑ ↓", "the next higher or lower note at the same time"],
     ["Home End", "the first, the last note"], ["PageUp PageDown", "10 seconds back, 10 seconds on"], ["Enter", "play from the note"],
     ["Escape", "choose no note"], ["+ −", "closer, farther"], ["0", "all of it"], ["Ctrl+wheel ⌘+wheel", "closer, farther"], ["Shift+wheel", "scroll"]],
@@ -20,33 +20,33 @@ const roll = {
     const music = { ...data, ...Object.fromEntries(Object.entries(numbers).map(([name, Kind]) => [name, viz.bytes(data[name], Kind)])) };
     music.count = music.pitches.length;
     music.reach = new Float32Array(music.count);
-    music.places = new Int32Array(music.count); // each note's place in the order
+    music.places = new Int32Array(music.count); // by note: its index in the order
     let latest = 0;
     music.order.forEach((note, i) => {
       music.reach[i] = latest = Math.max(latest, music.ends[note]);
       music.places[note] = i;
     });
     music.seconds = Math.max(latest, .1);
-    Object.assign(roll, { music, chosen: null, pointed: null, lit: null, muted: new Set(), measure: data.barred ? "bars" : "seconds",
+    Object.assign(roll, { music, selected: null, hovered: null, highlighted: null, muted: new Set(), measure: data.barred ? "bars" : "seconds",
       arcs: data.attention && new RollArcs(data.attention, music.count), colours: rollDrawing.colours(), scale: 0, own: 0 });
-    roll.transport = new RollTransport(music, (note) => !roll.muted.has(music.tracks[note]), () => roll.changed());
+    roll.transport = new RollTransport(music, (note) => !roll.muted.has(music.tracks[note]), () => roll.onPlayback());
     const rows = music.span[1] - music.span[0] + 1;
     roll.row = Math.max(roll.ROW[0], Math.min(roll.ROW[1], Math.floor(roll.TALL / rows)));
     roll.size = { wide: 0, high: roll.RULER + rows * roll.row };
     roll.build(main);
     roll.listen();
     rollDrawing.overview(roll.strip);
-    viz.theme.changed(() => {
+    viz.theme.onChange(() => {
       roll.colours = rollDrawing.colours();
       rollDrawing.overview(roll.strip);
       roll.draw(true);
     });
     new ResizeObserver(() => roll.fit()).observe(roll.scroller);
     roll.show();
-    roll.changed();
+    roll.onPlayback();
   },
 
-  // How things are called -------------------------------------------------------------------------------------
+  // Names -----------------------------------------------------------------------------------------------------
 
   nameOf(pitch) { return `${roll.OCTAVE[pitch % 12]}${Math.floor(pitch / 12) - 1}`.replace("-", "−"); },
   pitchName(note) { return roll.nameOf(roll.music.pitches[note]); },
@@ -62,7 +62,7 @@ const roll = {
 
   build(main) {
     const { music, arcs } = roll, button = (id, text, onclick, more = {}) => viz.el("button", { id, type: "button", onclick, ...more }, text);
-    roll.told = viz.el("p", { class: "spoken", "aria-live": "polite" });
+    roll.status = viz.el("p", { class: "sr-only", "aria-live": "polite" });
     roll.keys = viz.el("canvas", { "aria-hidden": "true" });
     roll.back = viz.el("canvas", { "aria-hidden": "true" });
     roll.front = viz.el("canvas", { "aria-hidden": "true" });
@@ -90,8 +90,8 @@ const roll = {
           button("all", "Show all", () => roll.fit(true), { title: "0" }))),
       viz.el("div", { class: "bar controls" }, arcs ? viz.el("span", { class: "group" }, arcs.controls(() => { roll.show(); roll.draw(); }),
         viz.el("label", {}, roll.live = viz.el("input", { type: "checkbox", id: "live", onchange: () => roll.draw() }), " Arcs while it plays")) : "", roll.legend()),
-      viz.el("div", { class: arcs ? "split" : "split alone" },
-        viz.el("div", { class: "left" }, roll.map, viz.el("div", { class: "frame" }, roll.keys, roll.scroller), roll.told), roll.panel));
+      viz.el("div", { class: arcs ? "split" : "split single" },
+        viz.el("div", { class: "left" }, roll.map, viz.el("div", { class: "frame" }, roll.keys, roll.scroller), roll.status), roll.panel));
   },
 
   clockFace() {
@@ -100,16 +100,16 @@ const roll = {
   },
 
   slider(id, name, range, set, text) {
-    const told = viz.el("output", { for: id }, text(range.value));
+    const output = viz.el("output", { for: id }, text(range.value));
     const input = viz.el("input", { type: "range", id, ...range, oninput: () => {
       const value = Number(input.value);
-      told.textContent = text(value);
+      output.textContent = text(value);
       set(value);
     } });
-    return viz.el("span", { class: "group" }, viz.el("label", { for: id }, name), input, told);
+    return viz.el("span", { class: "group" }, viz.el("label", { for: id }, name), input, output);
   },
 
-  /** The choice of the timeline's unit, if bars are known. */
+  /** A menu for the timeline's unit, if bars are known. */
   axis() {
     if (!roll.music.bars.length) return "";
     const options = ["seconds", "bars"].map((name) => viz.el("option", { value: name, selected: name === roll.measure }, name === "bars" ? "bars of 4/4" : name));
@@ -117,32 +117,32 @@ const roll = {
     return select;
   },
 
-  /** A switch for each track that mutes it. */
+  /** A mute switch for each track. */
   legend() {
     const { names } = roll.music;
     if (names.length < 2) return "";
     const entry = (name, track) => {
-      const made = viz.el("button", { type: "button", role: "switch", "aria-checked": "true", style: viz.series(track), title: "heard or not", onclick: () => {
+      const button = viz.el("button", { type: "button", role: "switch", "aria-checked": "true", style: viz.series(track), title: "mute or unmute", onclick: () => {
         if (!roll.muted.delete(track)) roll.muted.add(track);
-        made.setAttribute("aria-checked", String(!roll.muted.has(track)));
-        roll.transport.anew(() => {});
+        button.setAttribute("aria-checked", String(!roll.muted.has(track)));
+        roll.transport.restart(() => {});
         roll.draw(true);
       } }, viz.el("i"), viz.short(name));
-      return made;
+      return button;
     };
     return viz.el("div", { class: "legend", role: "group", "aria-label": "tracks" }, names.map(entry));
   },
 
-  // Where things are ------------------------------------------------------------------------------------------
+  // Viewport and hit testing ----------------------------------------------------------------------------------
 
   x(seconds) { return roll.PAD + seconds * roll.scale - roll.scroller.scrollLeft; },
   y(pitch) { return roll.RULER + (roll.music.span[1] - pitch) * roll.row; },
   seconds(x) { return (x + roll.scroller.scrollLeft - roll.PAD) / roll.scale; },
-  /** The times at the edges of the window. */
-  seen() { return [roll.seconds(0), roll.seconds(roll.size.wide)]; },
+  /** The times at the edges of the viewport. */
+  view() { return [roll.seconds(0), roll.seconds(roll.size.wide)]; },
   least() { return (roll.size.wide - 2 * roll.PAD) / roll.music.seconds; },
 
-  /** Fit the window; `all`: show the whole music. At first it shows 16 seconds, less if narrow, or all of a short piece. */
+  /** Adapt to the viewport; `all`: show the entire piece. Initially: 16 seconds, fewer if narrow, or a short piece. */
   fit(all = false) {
     const wide = roll.scroller.clientWidth;
     if (!wide) return;
@@ -158,7 +158,7 @@ const roll = {
     roll.wide.style.width = `${Math.max(Math.ceil(2 * roll.PAD + music.seconds * roll.scale), 1)}px`;
   },
 
-  /** Zoom around a place, which stays there: by default the playhead, else the middle. */
+  /** Zoom around a fixed x: by default the playhead if visible, else the middle. */
   zoom(factor, x = null) {
     const head = roll.x(roll.transport.position);
     const fixed = x ?? (head >= 0 && head <= roll.size.wide ? head : roll.size.wide / 2), seconds = roll.seconds(fixed);
@@ -167,19 +167,19 @@ const roll = {
     roll.draw(true);
   },
 
-  /** Scroll without the user. */
+  /** Scroll programmatically, which keeps Follow on. */
   scroll(left) {
     roll.scroller.scrollLeft = left;
     roll.own = roll.scroller.scrollLeft;
   },
 
-  /** Scroll a time into the window. */
+  /** Scroll a time into the viewport. */
   bring(seconds, part = .3) {
     const x = roll.x(seconds), { wide } = roll.size;
     if (x < 8 || x > wide - 40) roll.scroll(roll.scroller.scrollLeft + x - part * wide);
   },
 
-  /** The note at a place in the window, or null: the topmost one, or one nearby. */
+  /** Hit testing: the topmost note at a point, or one nearby, or null. */
   at(x, y) {
     const { music } = roll, pitch = music.span[1] - Math.floor((y - roll.RULER) / roll.row), near = 3 / roll.scale;
     const seconds = roll.seconds(x);
@@ -187,17 +187,17 @@ const roll = {
     if (y < roll.RULER) return null;
     rollDrawing.each(seconds - near, seconds + near, (note) => {
       if (music.pitches[note] !== pitch) return;
-      const apart = Math.max(music.starts[note] - seconds, seconds - music.ends[note], 0);
-      if (apart <= least) [best, least] = [note, apart];
+      const distance = Math.max(music.starts[note] - seconds, seconds - music.ends[note], 0);
+      if (distance <= least) [best, least] = [note, distance];
     });
     return best;
   },
 
-  // What a person does ----------------------------------------------------------------------------------------
+  // Input -----------------------------------------------------------------------------------------------------
 
   listen() {
     const { window: area, scroller, map } = roll;
-    let drag = null; // where the press began, what it moves, and whether it has moved
+    let drag = null; // the current drag: where it began, what it moves, and whether it has moved
     const place = (event) => {
       const box = area.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top];
@@ -240,35 +240,35 @@ const roll = {
   },
 
   press(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's own
+    if (event.ctrlKey || event.metaKey || event.altKey) return; // browser shortcuts
     if (event.key === " " && !event.target.closest("button, select, input")) roll.toggle();
     else if (event.target !== roll.window || !roll.walk(event.key)) return;
     event.preventDefault();
   },
 
-  /** Handle a key in the roll; returns false for a key that does nothing. */
+  /** Handle a key in the roll; returns whether the key is bound. */
   walk(key) {
-    const { music, chosen, transport } = roll, last = music.count - 1;
-    const place = chosen === null ? -1 : music.places[chosen], to = (i) => roll.choose(music.order[Math.max(0, Math.min(i, last))], true);
-    const first = () => RollTransport.first(music.count, (i) => music.starts[music.order[i]] >= roll.seen()[0]);
+    const { music, selected, transport } = roll, last = music.count - 1;
+    const place = selected === null ? -1 : music.places[selected], to = (i) => roll.choose(music.order[Math.max(0, Math.min(i, last))], true);
+    const first = () => RollTransport.first(music.count, (i) => music.starts[music.order[i]] >= roll.view()[0]);
     const acts = {
-      ArrowRight: () => to(chosen === null ? first() : place + 1), ArrowLeft: () => to(chosen === null ? first() : place - 1),
+      ArrowRight: () => to(selected === null ? first() : place + 1), ArrowLeft: () => to(selected === null ? first() : place - 1),
       ArrowUp: () => roll.climb(1), ArrowDown: () => roll.climb(-1), Home: () => to(0), End: () => to(last),
       PageUp: () => roll.seek(transport.position - 10), PageDown: () => roll.seek(transport.position + 10),
-      Enter: () => chosen !== null && roll.seek(music.starts[chosen]), Escape: () => roll.choose(null),
+      Enter: () => selected !== null && roll.seek(music.starts[selected]), Escape: () => roll.choose(null),
       "+": () => roll.zoom(1.5), "=": () => roll.zoom(1.5), "-": () => roll.zoom(1 / 1.5), 0: () => roll.fit(true),
     };
     acts[key]?.();
     return key in acts;
   },
 
-  /** Go to the next higher or lower note among those that sound when the chosen one begins. */
+  /** Select the next higher or lower note among those that sound when the selected one begins. */
   climb(step) {
-    const { music, chosen } = roll;
-    if (chosen === null) return;
+    const { music, selected } = roll;
+    if (selected === null) return;
     let best = null;
-    const start = music.starts[chosen], pitch = music.pitches[chosen], away = (note) => step * (music.pitches[note] - pitch);
-    rollDrawing.each(start, start, (note) => { if (away(note) > 0 && (best === null || away(note) < away(best))) best = note; });
+    const start = music.starts[selected], pitch = music.pitches[selected], interval = (note) => step * (music.pitches[note] - pitch);
+    rollDrawing.each(start, start, (note) => { if (interval(note) > 0 && (best === null || interval(note) < interval(best))) best = note; });
     if (best !== null) roll.choose(best, true);
   },
 
@@ -283,69 +283,69 @@ const roll = {
   },
 
   point(note) {
-    if (note === roll.pointed) return;
-    roll.pointed = note;
+    if (note === roll.hovered) return;
+    roll.hovered = note;
     roll.window.classList.toggle("pointing", note !== null);
     roll.show();
     roll.draw();
   },
 
-  /** A note under the pointer in the list. */
-  light(note) {
-    roll.lit = note;
+  /** Highlight a note that is hovered in the list. */
+  highlight(note) {
+    roll.highlighted = note;
     roll.draw();
   },
 
-  /** Select a note; `seen`: scroll it into the window and announce it. */
-  choose(note, seen = false) {
-    roll.chosen = note;
-    roll.lit = null;
-    if (seen && note !== null) {
-      roll.pointed = null;
+  /** Select a note; `reveal`: scroll it into view and announce it. */
+  choose(note, reveal = false) {
+    roll.selected = note;
+    roll.highlighted = null;
+    if (reveal && note !== null) {
+      roll.hovered = null;
       roll.bring(roll.music.starts[note]);
-      roll.told.textContent = `${roll.pitchName(note)}, ${roll.about(note)}${roll.arcs ? roll.arcs.spoken(note) : ""}`;
+      roll.status.textContent = `${roll.pitchName(note)}, ${roll.info(note)}${roll.arcs ? roll.arcs.speech(note) : ""}`;
     }
     roll.show();
     roll.draw();
   },
 
-  /** The notes whose arcs are drawn: the selected one, else, during playback, those just struck. */
-  looking() {
-    const { music, transport, AGO } = roll, note = roll.pointed ?? roll.chosen, notes = note === null ? [] : [note];
+  /** The notes with arcs: the hovered or selected one and, during playback, those just struck. */
+  arcNotes() {
+    const { music, transport, AGO } = roll, note = roll.hovered ?? roll.selected, notes = note === null ? [] : [note];
     if (!roll.live.checked || !transport.playing) return notes;
     const at = transport.position;
     rollDrawing.each(at, at, (other) => { if (music.starts[other] > at - AGO && !roll.muted.has(music.tracks[other])) notes.push(other); });
     return notes;
   },
 
-  about(note) {
+  info(note) {
     const { starts, ends, tracks, velocities, names } = roll.music, track = names.length > 1 ? `${viz.short(names[tracks[note]])}, ` : "";
     return `${roll.clock(starts[note], 1)} to ${roll.clock(ends[note], 1)}, ${track}velocity ${velocities[note]}`;
   },
 
   /** The panel: the note, and what it attended to. */
   show() {
-    const note = roll.pointed ?? roll.chosen;
+    const note = roll.hovered ?? roll.selected;
     if (note === null) {
       const more = roll.arcs ? " to see what it looked at" : "";
       roll.panel.replaceChildren(viz.el("p", { class: "quiet" }, `Point at a note, or walk with the arrow keys${more}.`));
       return;
     }
     const name = viz.el("h2", { style: viz.series(roll.music.tracks[note]) }, roll.pitchName(note), " ", viz.el("span", { class: "quiet" }, `note ${note}`));
-    roll.panel.replaceChildren(name, viz.el("p", { class: "quiet" }, roll.about(note)), ...(roll.arcs ? roll.arcs.list(note) : []));
+    roll.panel.replaceChildren(name, viz.el("p", { class: "quiet" }, roll.info(note)), ...(roll.arcs ? roll.arcs.list(note) : []));
   },
 
   // Drawing ---------------------------------------------------------------------------------------------------
 
-  /** Playback has begun, ended or jumped. */
-  changed() {
+  /** Update after playback started, stopped or jumped. */
+  onPlayback() {
     const { transport } = roll, play = document.getElementById("play");
     play.textContent = transport.playing ? "Pause" : "Play";
     if (transport.playing && roll.follow.checked) roll.bring(transport.position, .1);
     roll.draw();
   },
 
-  /** Redraw in the browser's next frame; `all`: the notes too, not only what is in front of them. */
+  /** Redraw in the next animation frame; `all`: the notes too, not only the front canvas. */
   draw(all = false) {
     roll.everything ||= all;
     if (roll.waiting) return;
@@ -368,7 +368,7 @@ const roll = {
     roll.everything = false;
     rollDrawing.keys(roll.keys, rollDrawing.front(roll.front));
     roll.time.textContent = `${roll.clock(Math.floor(at))} / ${roll.clock(music.seconds)}`;
-    const [from, until] = roll.seen().map((seconds) => Math.max(0, Math.min(seconds, music.seconds)) / music.seconds);
+    const [from, until] = roll.view().map((seconds) => Math.max(0, Math.min(seconds, music.seconds)) / music.seconds);
     roll.map.hidden = roll.scale <= roll.least() * 1.001;
     Object.assign(roll.frame.style, { left: `${100 * from}%`, width: `${100 * (until - from)}%` });
     roll.head.style.left = `${100 * at / music.seconds}%`;

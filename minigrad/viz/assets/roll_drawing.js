@@ -1,11 +1,11 @@
-// The canvases of a piano roll: notes, which stay until the view moves, and above them what changes during playback.
+// The canvases of a piano roll: a back canvas of notes, redrawn when the view moves, and a front canvas for playback.
 
 const rollDrawing = {
   MOST: 1200, // columns of the overview
-  DENSE: 10000, // minimum notes in the window for drawing them pixel by pixel
+  DENSE: 10000, // minimum visible notes for writing pixels directly
 
-  /** A canvas of a size in CSS pixels, and its context in these units. */
-  sized(canvas, wide, high) {
+  /** Resize and clear a canvas; returns its context, in CSS pixels. */
+  resize(canvas, wide, high) {
     const ratio = devicePixelRatio || 1, [w, h] = [Math.round(wide * ratio), Math.round(high * ratio)];
     if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
     Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
@@ -16,15 +16,15 @@ const rollDrawing = {
   },
 
   colours() {
-    const named = Object.fromEntries(["ink", "quiet", "line", "field", "accent"].map((name) => [name, viz.colour(name)]));
+    const theme = Object.fromEntries(["ink", "quiet", "line", "field", "accent"].map((name) => [name, viz.colour(name)]));
     const series = Array.from({ length: 8 }, (_, i) => viz.colour(`series-${i}`));
-    const keys = viz.theme.get() === "dark" ? [named.ink, named.field] : [named.field, named.ink]; // white ones are light
-    return { ...named, series, keys, family: getComputedStyle(document.body).fontFamily };
+    const keys = viz.theme.get() === "dark" ? [theme.ink, theme.field] : [theme.field, theme.ink]; // white keys are light
+    return { ...theme, series, keys, family: getComputedStyle(document.body).fontFamily };
   },
 
   black(pitch) { return [1, 3, 6, 8, 10].includes(pitch % 12); },
 
-  /** The timeline's marks, at least 64 pixels apart, as [seconds, text]; only those in the window. */
+  /** The visible marks of the timeline, at least 64 pixels apart: [[seconds, text]]. */
   marks(from, until) {
     const room = 64 / roll.scale, { bars } = roll.music;
     if (roll.measure === "bars") {
@@ -39,10 +39,10 @@ const rollDrawing = {
     return marks;
   },
 
-  /** The rows, lines and notes in the window. */
+  /** Draw the back canvas: the visible rows, lines and notes. */
   notes(canvas) {
-    const { music, RULER } = roll, { wide, high } = roll.size, context = rollDrawing.sized(canvas, wide, high);
-    const { ink, quiet, line, series, family } = roll.colours, [low, top] = music.span, [from, until] = roll.seen();
+    const { music, RULER } = roll, { wide, high } = roll.size, context = rollDrawing.resize(canvas, wide, high);
+    const { ink, quiet, line, series, family } = roll.colours, [low, top] = music.span, [from, until] = roll.view();
     context.fillStyle = ink;
     context.globalAlpha = .05;
     for (let pitch = low; pitch <= top; pitch++) {
@@ -70,7 +70,7 @@ const rollDrawing = {
     context.globalAlpha = 1;
   },
 
-  /** Very many notes, which are too slow to draw as rectangles one after another. */
+  /** Write very many notes to an image buffer: a draw call for each is too slow. */
   dense(context, { width, height }, notes, strength) {
     const ratio = devicePixelRatio || 1, image = new ImageData(width, height), pixels = new Uint32Array(image.data.buffer);
     const shades = roll.colours.series.map((_, i) => viz.rgb(`series-${i}`)).map(([r, g, b]) => (b << 16) | (g << 8) | r);
@@ -88,7 +88,7 @@ const rollDrawing = {
     context.drawImage(roll.scratch, 0, 0, width / ratio, height / ratio);
   },
 
-  /** All notes that sound between two times, in order. */
+  /** Call `act` for each note that sounds between two times, in order. */
   each(from, until, act) {
     const { order, starts, ends, reach } = roll.music;
     for (let i = RollTransport.first(order.length, (k) => reach[k] >= from); i < order.length; i++) {
@@ -103,9 +103,9 @@ const rollDrawing = {
     return [x, roll.y(pitches[note]) + .5, Math.max((ends[note] - starts[note]) * roll.scale - .5, 1.5), roll.row - 1];
   },
 
-  /** What changes: notes that sound, arcs, the chosen note, and the playhead. Returns the tracks of pressed keys. */
+  /** Draw the front canvas: sounding notes, arcs, the selection and the playhead. Returns pressed keys' tracks. */
   front(canvas) {
-    const { music, transport, RULER } = roll, { wide, high } = roll.size, context = rollDrawing.sized(canvas, wide, high);
+    const { music, transport, RULER } = roll, { wide, high } = roll.size, context = rollDrawing.resize(canvas, wide, high);
     const { ink, accent, series } = roll.colours, at = transport.position, down = new Map();
     if (transport.playing || at > 0) {
       rollDrawing.each(at, at, (note) => {
@@ -118,8 +118,8 @@ const rollDrawing = {
       });
     }
     const begin = (note) => [roll.x(music.starts[note]), roll.y(music.pitches[note]) + roll.row / 2];
-    for (const note of roll.arcs ? roll.looking() : []) roll.arcs.draw(context, note, begin, ink);
-    for (const [note, width] of [[roll.chosen, 2], [roll.pointed, 1.5], [roll.lit, 2.5]]) {
+    for (const note of roll.arcs ? roll.arcNotes() : []) roll.arcs.draw(context, note, begin, ink);
+    for (const [note, width] of [[roll.selected, 2], [roll.hovered, 1.5], [roll.highlighted, 2.5]]) {
       if (note !== null) rollDrawing.outline(context, note, ink, width);
     }
     const x = roll.x(at);
@@ -140,17 +140,17 @@ const rollDrawing = {
     context.strokeRect(x - .5, y - .5, w + 1, h + 1);
   },
 
-  /** A piano's keys over the range of the notes; pressed ones have their track's colour. */
+  /** The piano keys in the range of the notes; pressed ones have their track's colour. */
   keys(canvas, down) {
-    const { KEYS, NAMES, music } = roll, context = rollDrawing.sized(canvas, NAMES + KEYS, roll.size.high);
-    const { quiet, line, keys: [white, blackened], series, family } = roll.colours, [low, top] = music.span;
+    const { KEYS, NAMES, music } = roll, context = rollDrawing.resize(canvas, NAMES + KEYS, roll.size.high);
+    const { quiet, line, keys: [white, dark], series, family } = roll.colours, [low, top] = music.span;
     context.font = `${roll.row < 10 ? 11 : 12}px ${family}`;
     context.textAlign = "right";
     for (let pitch = low; pitch <= top; pitch++) {
       const y = roll.y(pitch), black = rollDrawing.black(pitch), long = black ? .62 * KEYS : KEYS;
-      context.fillStyle = down.has(pitch) ? series[down.get(pitch) % 8] : black ? blackened : white;
+      context.fillStyle = down.has(pitch) ? series[down.get(pitch) % 8] : black ? dark : white;
       context.fillRect(NAMES, y, long, roll.row);
-      context.strokeStyle = black ? blackened : line;
+      context.strokeStyle = black ? dark : line;
       context.lineWidth = 1;
       context.strokeRect(NAMES + .5, y + .5, long - 1, roll.row - 1);
       if (pitch % 12) continue;
@@ -159,7 +159,7 @@ const rollDrawing = {
     }
   },
 
-  /** All notes in a strip; a column is a fraction of the time. */
+  /** The overview strip: all notes, with time scaled to its width. */
   overview(canvas) {
     const { music } = roll, [low, top] = music.span, wide = rollDrawing.MOST, high = 3 * (top - low + 1);
     Object.assign(canvas, { width: wide, height: high });

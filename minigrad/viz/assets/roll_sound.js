@@ -41,18 +41,18 @@ class RollSound {
     this.tones = new Map();
     this.bus = context.createGain();
     this.bus.gain.value = .4;
-    const compressor = context.createDynamicsCompressor(); // many notes at once are not much louder than one
+    const compressor = context.createDynamicsCompressor(); // chords are not much louder than single notes
     Object.entries({ threshold: -20, knee: 12, ratio: 8, attack: .004, release: .25 }).forEach(([name, value]) => { compressor[name].value = value; });
     this.master = context.createGain();
-    const limiter = context.createWaveShaper(); // peaks that are still too loud are rounded off, not clipped
-    limiter.curve = Float32Array.from({ length: 2049 }, (_, i) => RollSound.limited((i - 1024) / 512));
+    const limiter = context.createWaveShaper(); // a soft limiter: rounds off peaks instead of clipping
+    limiter.curve = Float32Array.from({ length: 2049 }, (_, i) => RollSound.limit((i - 1024) / 512));
     const half = context.createGain(); // the curve covers -2 to 2
     half.gain.value = .5;
     [this.bus, compressor, this.master, half, limiter, context.destination].reduce((from, to) => (from.connect(to), to));
     this.loudness = loudness;
   }
 
-  static limited(x) {
+  static limit(x) {
     const size = Math.abs(x), knee = .6, room = .38;
     return size < knee ? x : Math.sign(x) * (knee + room * Math.tanh((size - knee) / room));
   }
@@ -69,7 +69,7 @@ class RollSound {
   }
 
   /**
-   * Plays a note at a time on the context's clock, for `length` seconds; `offset`: how many seconds of the note have
+   * Schedule a note at a time on the context's clock, for `length` seconds; `offset`: the seconds of the note that have
    * already passed.
    */
   strike(pitch, velocity, when, length, offset = 0) {
@@ -80,7 +80,7 @@ class RollSound {
     gain.gain.value = 0;
     gain.gain.setValueAtTime(0, when);
     gain.gain.linearRampToValueAtTime((velocity / 127) ** 1.7, when + (offset ? .012 : .002));
-    gain.gain.setTargetAtTime(0, end, .07); // the damper
+    gain.gain.setTargetAtTime(0, end, .07); // release
     source.connect(gain).connect(this.bus);
     source.start(when, offset);
     source.stop(end + .5);
@@ -101,4 +101,4 @@ class RollSound {
   }
 }
 
-RollSound.MOST = 256; // voices; more could not be told apart
+RollSound.MOST = 256; // voices; more could not be distinguished

@@ -1,4 +1,4 @@
-// Starts the page of a piano roll.
+// The entry point of the piano roll page.
 
 {
   const main = document.getElementById("roll");

@@ -1,22 +1,22 @@
-// The music's position, and what sounds next. Notes are scheduled on the audio clock ahead of time, so that a busy or
+// The playback position and note scheduling. Notes are scheduled ahead of time on the audio clock, so that a busy or
 // background page does not stutter.
 
 class RollTransport {
   /**
-   * `music`: the notes as arrays, `order` by time, `seconds` in total, and `reach`, when all notes up to a place in order
-   * have ended. `heard(note)`: whether it is to sound. `changed()` is called when playing begins or ends.
+   * `music`: the notes as arrays, `order` by time, `seconds` in total, and `reach`, when all notes up to an index in order
+   * have ended. `isAudible(note)`: whether it is not muted. `onChange()` is called when playback changes.
    */
-  constructor(music, heard, changed) {
-    Object.assign(this, { music, heard, changed });
+  constructor(music, isAudible, onChange) {
+    Object.assign(this, { music, isAudible, onChange });
     Object.assign(this, { sound: null, playing: false, at: 0, since: 0, next: 0, timer: null });
     this.pace = 1;
     this.volume = .8;
   }
 
-  /** The clock that notes follow; without sound, the page's own. */
+  /** The audio clock; without sound, the page's clock. */
   get now() { return this.sound ? this.sound.context.currentTime : performance.now() / 1000; }
 
-  /** The music's position, in its own seconds. */
+  /** The position in the music, in seconds at normal speed. */
   get position() {
     if (!this.playing) return this.at;
     return Math.min(Math.max(this.at, this.at + (this.now - this.since) * this.pace), this.music.seconds);
@@ -26,8 +26,8 @@ class RollTransport {
     if (this.playing) return;
     if (this.at >= this.music.seconds) this.at = 0;
     this.playing = true;
-    this.since = Infinity; // it has not begun yet
-    this.changed();
+    this.since = Infinity; // not started yet
+    this.onChange();
     clearTimeout(this.rest);
     if (!this.sound && window.AudioContext) this.sound = new RollSound(new AudioContext(), this.volume);
     if (this.sound && this.sound.context.state !== "running") await this.sound.context.resume();
@@ -38,7 +38,7 @@ class RollTransport {
   begin() {
     const { order, starts, ends, pitches, reach } = this.music, until = this.at + RollTransport.AHEAD * this.pace;
     let i = RollTransport.first(order.length, (k) => reach[k] > this.at);
-    for (let k = i; this.sound && k < order.length && starts[order[k]] < until; k++) this.sound.tone(pitches[order[k]]); // takes time
+    for (let k = i; this.sound && k < order.length && starts[order[k]] < until; k++) this.sound.tone(pitches[order[k]]); // slow: before the start
     this.since = this.now + RollTransport.LEAD;
     for (; i < order.length && starts[order[i]] < this.at; i++) {
       if (ends[order[i]] - this.at > .05) this.strike(order[i]);
@@ -54,10 +54,10 @@ class RollTransport {
     if (this.position >= seconds) this.halt(true);
   }
 
-  /** Schedule a note on the clock; the elapsed part of a note that has begun is left out. */
+  /** Schedule a note, without the part that has already elapsed. */
   strike(note) {
     const { starts, ends, pitches, velocities } = this.music;
-    if (!this.sound || !this.heard(note)) return;
+    if (!this.sound || !this.isAudible(note)) return;
     const begin = Math.max(starts[note], this.at), when = this.since + (begin - this.at) / this.pace;
     this.sound.strike(pitches[note], velocities[note], when, (ends[note] - begin) / this.pace, (begin - starts[note]) / this.pace);
   }
@@ -71,40 +71,40 @@ class RollTransport {
     this.timer = null;
     if (this.sound && !ring) this.sound.silence();
     this.rest = setTimeout(() => { if (!this.playing) this.sound?.context.suspend(); }, 3000);
-    this.changed();
+    this.onChange();
   }
 
   stop() {
     this.halt();
     this.sound?.silence();
     this.at = 0;
-    this.changed();
+    this.onChange();
   }
 
-  seek(seconds) { this.anew(() => { this.at = Math.max(0, Math.min(seconds, this.music.seconds)); }); }
+  seek(seconds) { this.restart(() => { this.at = Math.max(0, Math.min(seconds, this.music.seconds)); }); }
 
-  set speed(pace) { this.anew(() => { this.pace = pace; }); }
+  set speed(pace) { this.restart(() => { this.pace = pace; }); }
 
   set loudness(part) {
     this.volume = part;
     if (this.sound) this.sound.loudness = part;
   }
 
-  /** Change something, and continue from there. */
-  anew(change) {
-    const going = this.playing && this.timer;
-    if (going) {
+  /** Apply a change, and resume playback if it was running. */
+  restart(change) {
+    const wasPlaying = this.playing && this.timer;
+    if (wasPlaying) {
       this.at = this.position;
       clearInterval(this.timer);
       this.timer = null;
       this.sound?.silence();
     }
     change();
-    if (going) this.begin();
-    this.changed();
+    if (wasPlaying) this.begin();
+    this.onChange();
   }
 
-  /** The first place below `count` from which on the condition holds; else `count`. */
+  /** Binary search: the first index below `count` for which the condition holds, else `count`. */
   static first(count, is) {
     let low = 0, high = count;
     while (low < high) {

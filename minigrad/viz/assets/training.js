@@ -1,4 +1,4 @@
-// The page of training runs: curves of several runs on one axis, and beside them the contents of a step.
+// The training page: curves of several runs on a shared axis, and next to them the snapshots of a step.
 
 (async () => {
   const data = await viz.data(), root = document.getElementById("training");
@@ -8,10 +8,10 @@
   const series = data.runs.flatMap((run, i) => run.series.map((s) =>
     ({ ...s, run: i, places: tables[s.table], values: s.values.map(viz.number) })));
 
-  const look = {
+  const state = {
     runs: data.runs, charts: [], hidden: new Set(), over: "step", smoothing: 0,
-    zoom: null, at: null, looked: null, picked: null, drag: null,
-    /** The range: the zoomed part, else everything. */
+    zoom: null, at: null, hoveredChart: null, selectedX: null, drag: null,
+    /** The visible range: the zoomed one, else everything. */
     range() { return this.zoom ?? this.whole(); },
     whole() {
       let low = Infinity, high = -Infinity;
@@ -25,8 +25,8 @@
       if (low >= 0 && low < 0.1 * high) low = 0;
       return low < high ? [low, high] : [low - 1, high + 1];
     },
-    /** A series' values as shown in front. */
-    smoothed(s) {
+    /** A series' values as displayed: smoothed, if they are to be. */
+    displayed(s) {
       if (!this.smoothing || s.evaluated || UNSMOOTHED.has(s.name)) return s.values;
       if (s.width !== this.smoothing) {
         s.width = this.smoothing;
@@ -36,27 +36,27 @@
     },
   };
   const seriesOf = (name) => series.filter((s) => s.name === name);
-  look.charts = data.charts.map((name) => new TrainingChart(name, seriesOf(name), look));
-  const draw = () => { for (const chart of look.charts) chart.draw(); tell(); };
+  state.charts = data.charts.map((name) => new TrainingChart(name, seriesOf(name), state));
+  const draw = () => { for (const chart of state.charts) chart.draw(); showReadout(); };
 
   // The controls
 
   const last = Math.max(1, ...series.map((s) => s.places.step?.at(-1) ?? 0));
   const parts = [0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08]; // fractions of all steps
   const widths = parts.map((part) => Number((part * last).toPrecision(2)));
-  const smoothed = viz.el("output", { for: "smoothing" }, "off");
+  const smoothingLabel = viz.el("output", { for: "smoothing" }, "off");
   const smoothing = viz.el("input", {
     id: "smoothing", type: "range", min: 0, max: widths.length - 1, value: 0,
     oninput: () => {
-      look.smoothing = widths[smoothing.value];
-      smoothed.textContent = look.smoothing ? `± ${curves.grouped(look.smoothing)} steps` : "off";
+      state.smoothing = widths[smoothing.value];
+      smoothingLabel.textContent = state.smoothing ? `± ${curves.format(state.smoothing)} steps` : "off";
       draw();
     },
   });
   const axes = [["step", "steps"], ["seconds", "time"], ["tokens", "tokens"]]
     .filter(([name]) => tables.some((table) => table[name]));
   const over = viz.el("select", { id: "over", onchange: () => {
-    Object.assign(look, { over: over.value, zoom: null, at: null });
+    Object.assign(state, { over: over.value, zoom: null, at: null });
     pick();
     draw();
   } }, axes.map(([name, word]) => viz.el("option", { value: name }, word)));
@@ -69,8 +69,8 @@
   const toggle = (run, i) => viz.el("button", {
     type: "button", class: "run", "aria-pressed": "true", "data-run": i, style: viz.series(i),
     title: run.name, onclick: (event) => {
-      if (look.hidden.has(i)) look.hidden.delete(i); else look.hidden.add(i);
-      event.currentTarget.setAttribute("aria-pressed", String(!look.hidden.has(i)));
+      if (state.hidden.has(i)) state.hidden.delete(i); else state.hidden.add(i);
+      event.currentTarget.setAttribute("aria-pressed", String(!state.hidden.has(i)));
       draw();
     },
   },
@@ -80,35 +80,35 @@
 
   // Points and ranges
 
-  function tell() {
-    const shown = series.filter((s) => !look.hidden.has(s.run) && s.places[look.over]?.length);
-    const first = shown.find((s) => !s.evaluated) ?? shown[0];
+  function showReadout() {
+    const visible = series.filter((s) => !state.hidden.has(s.run) && s.places[state.over]?.length);
+    const first = visible.find((s) => !s.evaluated) ?? visible[0];
     if (!first) { readout.textContent = ""; return; }
-    const x = first.places[look.over], i = look.at === null ? x.length - 1 : curves.nearest(x, look.at);
+    const x = first.places[state.over], i = state.at === null ? x.length - 1 : curves.nearest(x, state.at);
     const at = (name) => first.places[name]?.[i];
-    const parts = [`step ${curves.grouped(at("step"))}`];
-    if (at("epoch") !== undefined) parts.push(`epoch ${curves.grouped(at("epoch"))}`);
+    const parts = [`step ${curves.format(at("step"))}`];
+    if (at("epoch") !== undefined) parts.push(`epoch ${curves.format(at("epoch"))}`);
     if (at("seconds") !== undefined) parts.push(curves.seconds(at("seconds")));
-    if (at("tokens") !== undefined) parts.push(`${curves.grouped(at("tokens"))} tokens`);
-    readout.textContent = (look.at === null ? "last: " : "") + parts.join(" · ");
+    if (at("tokens") !== undefined) parts.push(`${curves.format(at("tokens"))} tokens`);
+    readout.textContent = (state.at === null ? "last: " : "") + parts.join(" · ");
   }
 
   let waiting = false;
   function mark() {
     if (waiting) return;
     waiting = true;
-    requestAnimationFrame(() => { waiting = false; for (const chart of look.charts) chart.mark(); tell(); });
+    requestAnimationFrame(() => { waiting = false; for (const chart of state.charts) chart.mark(); showReadout(); });
   }
 
   function zoom(range) {
-    const [low, high] = look.whole();
-    if (range && !(range[1] - range[0] > 1e-6 * (high - low))) return; // there is nothing to see
-    look.zoom = range;
+    const [low, high] = state.whole();
+    if (range && !(range[1] - range[0] > 1e-6 * (high - low))) return; // too narrow
+    state.zoom = range;
     whole.disabled = !range;
     draw();
   }
 
-  /** The place on the current axis of the step that is shown beside the charts, and vice versa. */
+  /** Convert a value of one axis to another, such as the selected step to seconds. */
   let step = null;
   function between(value, from, to) {
     const own = series.find((s) => s.run === panel.track.run && s.places[from]?.length && s.places[to]);
@@ -119,12 +119,12 @@
     const part = x[i] > x[i - 1] ? Math.max(0, Math.min(1, (value - x[i - 1]) / (x[i] - x[i - 1]))) : 0;
     return y[i - 1] + part * (y[i] - y[i - 1]);
   }
-  function pick() { look.picked = step === null ? null : between(step, "step", look.over); }
+  function pick() { state.selectedX = step === null ? null : between(step, "step", state.over); }
 
-  const chosen = (one) => { step = one; pick(); mark(); };
-  const panel = data.tracks.length ? new SnapshotPanel(data.tracks, chosen) : null;
+  const onSelect = (one) => { step = one; pick(); mark(); };
+  const panel = data.tracks.length ? new SnapshotPanel(data.tracks, onSelect) : null;
 
-  for (const chart of look.charts) {
+  for (const chart of state.charts) {
     const svg = chart.svg, value = (event) => {
       const box = svg.getBoundingClientRect();
       return chart.value((event.clientX - box.left) * (chart.right + 6) / box.width);
@@ -136,59 +136,59 @@
       svg.setPointerCapture(event.pointerId);
     });
     svg.addEventListener("pointermove", (event) => {
-      Object.assign(look, { at: value(event), looked: chart });
-      look.drag = begin && Math.abs(event.clientX - begin[0]) > 5 ? [begin[1], look.at] : null;
+      Object.assign(state, { at: value(event), hoveredChart: chart });
+      state.drag = begin && Math.abs(event.clientX - begin[0]) > 5 ? [begin[1], state.at] : null;
       mark();
     });
     svg.addEventListener("pointerup", (event) => {
-      const drag = look.drag;
-      look.drag = null;
+      const drag = state.drag;
+      state.drag = null;
       const inside = (v) => Math.min(Math.max(v, chart.range[0]), chart.range[1]);
       if (drag) zoom([...drag].sort((a, b) => a - b).map(inside));
-      else if (begin && panel) panel.at(between(value(event), look.over, "step"));
+      else if (begin && panel) panel.at(between(value(event), state.over, "step"));
       begin = null;
     });
-    svg.addEventListener("pointercancel", () => { begin = look.drag = null; mark(); });
-    svg.addEventListener("pointerleave", () => { if (!begin) { look.at = null; mark(); } });
+    svg.addEventListener("pointercancel", () => { begin = state.drag = null; mark(); });
+    svg.addEventListener("pointerleave", () => { if (!begin) { state.at = null; mark(); } });
     svg.addEventListener("dblclick", () => zoom(null));
-    svg.addEventListener("blur", () => { look.at = null; mark(); });
+    svg.addEventListener("blur", () => { state.at = null; mark(); });
     svg.addEventListener("keydown", (event) => {
-      const x = chart.shown[0]?.places[look.over];
-      if (!x?.length || event.ctrlKey || event.metaKey || event.altKey) return; // those are the browser's shortcuts
+      const x = chart.visible[0]?.places[state.over];
+      if (!x?.length || event.ctrlKey || event.metaKey || event.altKey) return; // browser shortcuts
       const last = x.length - 1, many = event.shiftKey ? 10 : 1;
-      const i = look.at === null ? last : curves.nearest(x, look.at), on = look.at === null ? i : i + many;
+      const i = state.at === null ? last : curves.nearest(x, state.at), on = state.at === null ? i : i + many;
       const to = { ArrowRight: on, ArrowLeft: i - many, Home: 0, End: last }[event.key];
       if (to !== undefined) {
-        Object.assign(look, { looked: chart, at: x[Math.max(0, Math.min(to, last))] });
+        Object.assign(state, { hoveredChart: chart, at: x[Math.max(0, Math.min(to, last))] });
         mark();
-      } else if (event.key === "Escape") { look.at = null; zoom(null); }
+      } else if (event.key === "Escape") { state.at = null; zoom(null); }
       else if (event.key === "+" || event.key === "-") {
-        const [a, b] = chart.range, middle = look.at ?? (a + b) / 2, factor = event.key === "+" ? 0.5 : 2;
-        const [low, high] = look.whole(), [from, end] = [a, b].map((v) => middle + (v - middle) * factor);
+        const [a, b] = chart.range, middle = state.at ?? (a + b) / 2, factor = event.key === "+" ? 0.5 : 2;
+        const [low, high] = state.whole(), [from, end] = [a, b].map((v) => middle + (v - middle) * factor);
         zoom(from <= low && end >= high ? null : [Math.max(low, from), Math.min(high, end)]);
-      } else if (event.key === "Enter" && panel && look.at !== null) {
-        panel.at(between(look.at, look.over, "step"));
+      } else if (event.key === "Enter" && panel && state.at !== null) {
+        panel.at(between(state.at, state.over, "step"));
       } else return;
       event.preventDefault();
     });
   }
 
-  /** All charts in one drawing, with their names and those of the runs, as a file. */
+  /** Download all charts as one SVG, with the names of charts and runs. */
   function saveAll() {
     const box = document.getElementById("charts").getBoundingClientRect(), edge = 12, wide = 160, tall = 18;
-    const shown = data.runs.map((run, i) => i).filter((i) => data.runs.length > 1 && !look.hidden.has(i));
-    const across = Math.max(1, Math.floor(box.width / wide)), lines = Math.ceil(shown.length / across);
-    const top = edge + lines * tall + (shown.length ? 12 : 0);
+    const visible = data.runs.map((run, i) => i).filter((i) => data.runs.length > 1 && !state.hidden.has(i));
+    const across = Math.max(1, Math.floor(box.width / wide)), lines = Math.ceil(visible.length / across);
+    const top = edge + lines * tall + (visible.length ? 12 : 0);
     const width = box.width + 2 * edge, height = box.height + top + edge, viewBox = `0 0 ${width} ${height}`;
-    const drawing = viz.svg("svg", { class: "field saved", width, height, viewBox });
-    shown.forEach((i, n) => {
+    const drawing = viz.svg("svg", { class: "field export", width, height, viewBox });
+    visible.forEach((i, n) => {
       const x = edge + n % across * wide, y = edge + Math.floor(n / across) * tall + 8;
       const { name } = data.runs[i], short = name.length > 20 ? `${name.slice(0, 19)}…` : name;
       drawing.append(viz.svg("g", { class: "curve", style: viz.series(i) },
         viz.svg("path", { class: "line", "stroke-dasharray": curves.dash(i), d: `M${x} ${y}h16` }),
         viz.svg("text", { class: "legend", x: x + 22, y: y + 4 }, short)));
     });
-    for (const chart of look.charts) {
+    for (const chart of state.charts) {
       const [figure, place] = [chart.figure, chart.svg].map((node) => node.getBoundingClientRect());
       const x = place.left - box.left + edge, y = place.top - box.top + top;
       drawing.append(viz.svg("text", { class: "label", x, y: figure.top - box.top + top + 16 }, chart.name),
@@ -204,16 +204,16 @@
   const SHORTCUTS = [["← →", "in a chart: from value to value, with Shift ten at once"], ["Home End", "the first, the last value"],
     ["+ −", "in a chart: fewer steps, more steps"], ["Escape", "all steps"], ...(panel ? [["Enter", "the weights of that step"],
       ["↑ ↓", "in the list of weights: from one to another"]] : [])];
-  const charts = viz.el("section", { id: "charts" }, look.charts.map((chart) => chart.figure));
+  const charts = viz.el("section", { id: "charts" }, state.charts.map((chart) => chart.figure));
   if (!data.charts.length) charts.append(viz.el("p", { id: "nothing" }, "Nothing has been logged yet."));
   root.append(
     viz.el("header", { class: "bar" },
       viz.el("h1", {}, data.title), viz.el("span", { class: "last" }), save, viz.shortcuts(SHORTCUTS), viz.theme.button()),
     viz.el("div", { class: "bar controls" },
       viz.el("label", { class: "quiet", for: "over" }, "over "), over,
-      viz.el("label", { class: "quiet", for: "smoothing" }, "smoothing "), smoothing, smoothed, whole),
+      viz.el("label", { class: "quiet", for: "smoothing" }, "smoothing "), smoothing, smoothingLabel, whole),
     viz.el("div", { class: "bar runs" }, ...toggles, readout),
-    viz.el("div", { id: "body", class: panel ? "beside" : "" }, charts, panel ? panel.node : []));
+    viz.el("div", { id: "body", class: panel ? "with-panel" : "" }, charts, panel ? panel.node : []));
   if (panel) { panel.open(0); panel.at(Infinity); }
   new ResizeObserver(draw).observe(charts);
   draw();

@@ -4,7 +4,7 @@ const curves = {
   SMALL: 46, // pixels left of a chart's field
   HEIGHT: 190, // of a chart among others,
   TALLEST: 420, // and the maximum for a single chart
-  ENDS: [-1, 0, 1, 100], // of many quantities' ranges: an axis's margins do not exceed them
+  ENDS: [-1, 0, 1, 100], // of common ranges: an axis's margins do not exceed them
   FEW: 4, // maximum values next to a chart's name
 
   /** Means of y weighted by exp(−|distance in x| / width), from both sides; NaN has no weight. */
@@ -14,25 +14,25 @@ const curves = {
     const total = new Float64Array(n), weight = new Float64Array(n);
     let a = 0, b = 0;
     for (let i = 0; i < n; i++) {
-      const known = Number.isFinite(y[i]), decay = i ? Math.exp((x[i - 1] - x[i]) / width) : 0;
-      a = a * decay + (known ? y[i] : 0);
-      b = b * decay + (known ? 1 : 0);
+      const finite = Number.isFinite(y[i]), decay = i ? Math.exp((x[i - 1] - x[i]) / width) : 0;
+      a = a * decay + (finite ? y[i] : 0);
+      b = b * decay + (finite ? 1 : 0);
       total[i] = a;
       weight[i] = b;
     }
     a = b = 0;
-    for (let i = n - 1; i >= 0; i--) { // what comes after a point, which itself has been counted
-      const known = Number.isFinite(y[i]);
+    for (let i = n - 1; i >= 0; i--) { // add what comes after each point, without the point itself
+      const finite = Number.isFinite(y[i]);
       total[i] += a;
       weight[i] += b;
       const decay = i ? Math.exp((x[i - 1] - x[i]) / width) : 0;
-      a = (a + (known ? y[i] : 0)) * decay;
-      b = (b + (known ? 1 : 0)) * decay;
+      a = (a + (finite ? y[i] : 0)) * decay;
+      b = (b + (finite ? 1 : 0)) * decay;
     }
     return y.map((value, i) => (Number.isFinite(value) ? total[i] / weight[i] : value));
   },
 
-  /** The first place in x (ascending) that is not before a value. */
+  /** Binary search: the first index in x (ascending) that is not below a value. */
   place(x, value) {
     let low = 0, high = x.length;
     while (low < high) {
@@ -48,12 +48,12 @@ const curves = {
     return i === x.length || value - x[i - 1] <= x[i] - value ? i - 1 : i;
   },
 
-  /** The points within a range that draw the same curve: each pixel's first, last, least and greatest, and gaps. */
+  /** Downsample a range without changing its curve: each pixel's first, last, minimum, maximum, and a gap. */
   thin(x, y, begin, end, low, high, cells) {
-    const kept = [];
+    const indices = [];
     if (end - begin <= 4 * cells) {
-      for (let i = begin; i < end; i++) kept.push(i);
-      return kept;
+      for (let i = begin; i < end; i++) indices.push(i);
+      return indices;
     }
     let i = begin;
     while (i < end) {
@@ -68,38 +68,38 @@ const curves = {
           if (most < 0 || y[i] > y[most]) most = i;
         }
       }
-      kept.push(...[...new Set([first, least, most, gap, last])].filter((k) => k >= 0).sort((p, q) => p - q));
+      indices.push(...[...new Set([first, least, most, gap, last])].filter((k) => k >= 0).sort((p, q) => p - q));
     }
-    return kept;
+    return indices;
   },
 
   /** Round numbers in a range. */
   ticks(low, high, about) {
     if (!(high > low)) return [low];
     const rough = (high - low) / about, power = 10 ** Math.floor(Math.log10(rough));
-    const far = (s) => Math.abs(Math.log(s / rough)), steps = [1, 2, 5, 10].map((f) => f * power);
-    const step = steps.reduce((best, s) => (far(s) < far(best) ? s : best));
-    const found = [];
+    const distance = (s) => Math.abs(Math.log(s / rough)), steps = [1, 2, 5, 10].map((f) => f * power);
+    const step = steps.reduce((best, s) => (distance(s) < distance(best) ? s : best));
+    const ticks = [];
     for (let k = Math.ceil(low / step - 1e-9); k <= Math.floor(high / step + 1e-9); k++) {
-      found.push(Number((k * step).toPrecision(12)));
+      ticks.push(Number((k * step).toPrecision(12)));
     }
-    return found;
+    return ticks;
   },
 
   logTicks(low, high, most = 6) {
-    let found = [];
+    let ticks = [];
     for (const factors of [[1, 2, 5], [1, 3], [1]]) {
-      found = [];
+      ticks = [];
       for (let p = Math.floor(Math.log10(low)); p <= Math.ceil(Math.log10(high)); p++) {
         for (const f of factors) {
           const tick = Number(`${f}e${p}`);
-          if (tick >= low && tick <= high) found.push(tick);
+          if (tick >= low && tick <= high) ticks.push(tick);
         }
       }
-      if (found.length <= most) return found.length > 2 ? found : curves.ticks(low, high, 4);
+      if (ticks.length <= most) return ticks.length > 2 ? ticks : curves.ticks(low, high, 4);
     }
-    const every = Math.ceil(found.length / most);
-    return found.filter((_, i) => i % every === 0);
+    const every = Math.ceil(ticks.length / most);
+    return ticks.filter((_, i) => i % every === 0);
   },
 
   bounds(low, high, log) {
@@ -119,26 +119,26 @@ const curves = {
   /** From the ninth run on, colours repeat, with dashes. */
   dash(run) { return run < 8 ? null : `${2 + 3 * Math.floor(run / 8)} 2`; },
 
-  /** A number on an axis. */
-  told(value) {
+  /** An axis label. */
+  label(value) {
     const size = Math.abs(value);
     if (size >= 1e9 || (size > 0 && size < 1e-4)) {
       return Number(value.toPrecision(3)).toExponential().replace("e+", "e");
     }
     if (size >= 1e6) return `${Number((value / 1e6).toPrecision(6))}M`;
     if (size >= 1e4) return `${Number((value / 1e3).toPrecision(6))}k`;
-    return curves.grouped(Number(value.toPrecision(6)));
+    return curves.format(Number(value.toPrecision(6)));
   },
 
   /** A number with commas between thousands. */
-  grouped(value) { return value.toLocaleString("en-US", { maximumFractionDigits: 12 }); },
+  format(value) { return value.toLocaleString("en-US", { maximumFractionDigits: 12 }); },
 
   /** A measured value, with 6 significant digits. */
   exact(value) {
     if (!Number.isFinite(value)) return Number.isNaN(value) ? "not a number" : value > 0 ? "∞" : "−∞";
     const size = Math.abs(value);
     if (Number.isInteger(value) || (size >= 1e4 && size < 1e12)) {
-      return curves.grouped(Math.round(value * 10) / 10);
+      return curves.format(Math.round(value * 10) / 10);
     }
     if (size !== 0 && (size < 1e-4 || size >= 1e12)) return value.toExponential(5);
     return String(Number(value.toPrecision(6)));
@@ -151,10 +151,10 @@ const curves = {
   },
 };
 
-/** A chart of one quantity: all runs' series with a name. `look` is the page's state, which it reads. */
+/** A chart of one quantity, with the series of all runs. `state`: the page's state, read only. */
 class TrainingChart {
-  constructor(name, series, look) {
-    Object.assign(this, { name, series, look });
+  constructor(name, series, state) {
+    Object.assign(this, { name, series, state });
     this.log = false;
     this.values = viz.el("span", { class: "values" });
     this.tip = viz.el("div", { class: "tip", hidden: true });
@@ -173,8 +173,8 @@ class TrainingChart {
       viz.el("figcaption", {}, viz.el("h2", {}, name), this.values, this.toggle), this.svg, this.tip);
   }
 
-  /** The visible series: of runs that are not hidden, on the chosen axis. */
-  get shown() { return this.series.filter((s) => !this.look.hidden.has(s.run) && s.places[this.look.over]); }
+  /** The series of runs that are not hidden, on the selected axis. */
+  get visible() { return this.series.filter((s) => !this.state.hidden.has(s.run) && s.places[this.state.over]); }
 
   /** The width of the field. */
   get wide() { return this.right - curves.SMALL; }
@@ -197,15 +197,15 @@ class TrainingChart {
 
   /** Redraw everything after a change of content or width. */
   draw() {
-    const width = Math.max(this.figure.clientWidth, 160), alone = this.look.charts.length === 1;
-    this.height = alone ? Math.max(curves.HEIGHT, Math.min(0.45 * width, curves.TALLEST)) : curves.HEIGHT;
+    const width = Math.max(this.figure.clientWidth, 160), single = this.state.charts.length === 1;
+    this.height = single ? Math.max(curves.HEIGHT, Math.min(0.45 * width, curves.TALLEST)) : curves.HEIGHT;
     this.right = width - 6;
     this.bottom = this.height - 22;
-    this.range = this.look.range();
-    const parts = this.shown.map((s) => this.part(s));
+    this.range = this.state.range();
+    const parts = this.visible.map((s) => this.part(s));
     const low = Math.min(...parts.map((p) => p.low)), high = Math.max(...parts.map((p) => p.high));
     this.limits = curves.bounds(low, high, this.log);
-    const clip = `clip-${this.look.charts.indexOf(this)}`;
+    const clip = `clip-${this.state.charts.indexOf(this)}`;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${this.height}`);
     this.svg.setAttribute("width", width);
     this.svg.setAttribute("height", this.height);
@@ -219,11 +219,11 @@ class TrainingChart {
     this.mark();
   }
 
-  /** The visible part of a series, and its least and greatest values there. */
+  /** The visible part of a series, with its minimum and maximum. */
   part(series) {
-    const x = series.places[this.look.over], [from, to] = this.range;
+    const x = series.places[this.state.over], [from, to] = this.range;
     const begin = Math.max(curves.place(x, from) - 1, 0), end = Math.min(curves.place(x, to) + 2, x.length);
-    const front = this.look.smoothed(series);
+    const front = this.state.displayed(series);
     let low = Infinity, high = -Infinity;
     for (let i = begin; i < end; i++) {
       const value = front[i];
@@ -236,28 +236,28 @@ class TrainingChart {
 
   curve({ series, x, begin, end, front }) {
     const dash = { "stroke-dasharray": curves.dash(series.run) };
-    const drawn = [], cells = Math.round(this.wide);
+    const nodes = [], cells = Math.round(this.wide);
     const path = (values, kind) => (
       viz.svg("path", { class: kind, d: this.path(x, values, begin, end, cells), ...dash }));
     if (series.evaluated) {
-      drawn.push(path(series.values, "thread"));
-      if (end - begin <= cells) drawn.push(...this.dots(series, x, begin, end));
+      nodes.push(path(series.values, "thread"));
+      if (end - begin <= cells) nodes.push(...this.dots(series, x, begin, end));
     } else {
-      if (front !== series.values) drawn.push(path(series.values, "raw"));
-      drawn.push(path(front, "line"));
+      if (front !== series.values) nodes.push(path(series.values, "raw"));
+      nodes.push(path(front, "line"));
     }
     const own = { class: "curve", style: viz.series(series.run) };
-    return [viz.svg("g", own, ...drawn), ...this.crosses(series, x, begin, end)];
+    return [viz.svg("g", own, ...nodes), ...this.crosses(series, x, begin, end)];
   }
 
-  /** Evaluations: a dot for each, a ring for the best. */
+  /** A dot for each evaluation, and a ring for the best. */
   dots(series, x, begin, end) {
-    const found = [], best = series.best.at(-1);
+    const dots = [], best = series.best.at(-1);
     for (let i = begin; i < end; i++) {
       const y = this.y(series.values[i]), [kind, r] = i === best ? ["best", 3.6] : ["dot", 2.4];
-      if (Number.isFinite(y)) found.push(viz.svg("circle", { class: kind, cx: this.x(x[i]), cy: y, r }));
+      if (Number.isFinite(y)) dots.push(viz.svg("circle", { class: kind, cx: this.x(x[i]), cy: y, r }));
     }
-    return found;
+    return dots;
   }
 
   path(x, values, begin, end, cells) {
@@ -273,17 +273,17 @@ class TrainingChart {
     return text;
   }
 
-  /** At the bottom, where values are not finite: a cross, and a line for as long as they continue. */
+  /** Crosses at the bottom for non-finite values, each with a line along consecutive ones. */
   crosses(series, x, begin, end) {
-    const found = [], y = this.bottom - 4;
+    const crosses = [], y = this.bottom - 4;
     for (let i = begin; i < end; i++) {
       if (Number.isFinite(series.values[i])) continue;
       const from = this.x(x[i]);
       while (i + 1 < end && !Number.isFinite(series.values[i + 1])) i++;
       const d = `M${from - 3} ${y - 3}l6 6m0 -6l-6 6M${from} ${y}H${this.x(x[i])}`;
-      found.push(viz.svg("path", { class: "cross", d }, viz.svg("title", {}, "not a finite number")));
+      crosses.push(viz.svg("path", { class: "cross", d }, viz.svg("title", {}, "not a finite number")));
     }
-    return found;
+    return crosses;
   }
 
   yAxis() {
@@ -292,74 +292,74 @@ class TrainingChart {
       const y = this.y(tick), place = { x: curves.SMALL - 6, y: y + 3.5, "text-anchor": "end" };
       return [
         viz.svg("path", { class: "grid", d: `M${curves.SMALL} ${y}H${this.right}` }),
-        viz.svg("text", { class: "tick", ...place }, curves.told(tick)),
+        viz.svg("text", { class: "tick", ...place }, curves.label(tick)),
       ];
     });
   }
 
   xAxis() {
-    const [low, high] = this.range, over = this.look.over;
+    const [low, high] = this.range, over = this.state.over;
     const [unit, word] = over !== "seconds" ? [1, over]
       : [[3600, "hours"], [60, "minutes"], [1, "seconds"]].find(([u]) => high - low >= 2 * u || u === 1);
-    const drawn = [viz.svg("path", { class: "axis", d: `M${curves.SMALL} ${this.bottom}H${this.right}` }),
+    const nodes = [viz.svg("path", { class: "axis", d: `M${curves.SMALL} ${this.bottom}H${this.right}` }),
       viz.svg("text", { class: "tick", x: this.right, y: this.bottom + 15, "text-anchor": "end" }, word)];
     const about = Math.max(2, Math.min(6, (this.right - 40) / 70));
     for (const tick of curves.ticks(low / unit, high / unit, about)) {
-      const x = this.x(tick * unit), text = curves.told(tick);
-      drawn.push(viz.svg("path", { class: "axis", d: `M${x} ${this.bottom}v3` }));
+      const x = this.x(tick * unit), text = curves.label(tick);
+      nodes.push(viz.svg("path", { class: "axis", d: `M${x} ${this.bottom}v3` }));
       if (x + 3 * text.length < this.right - 6 * word.length - 6) {
-        drawn.push(viz.svg("text", { class: "tick", x, y: this.bottom + 15, "text-anchor": "middle" }, text));
+        nodes.push(viz.svg("text", { class: "tick", x, y: this.bottom + 15, "text-anchor": "middle" }, text));
       }
     }
-    return drawn;
+    return nodes;
   }
 
-  /** The crosshair, the step chosen beside the charts, and the values of both. */
+  /** Draw the crosshair, the selected step, and the values. */
   mark() {
     if (!this.marks) return;
-    const { at, picked, drag } = this.look, made = [], told = [];
+    const { at, selectedX, drag } = this.state, nodes = [], readings = [];
     if (drag) {
       const [x, end] = drag.map((value) => this.x(value)).sort((a, b) => a - b);
-      made.push(viz.svg("rect", { class: "drag", x, y: 2, width: end - x, height: this.bottom - 2 }));
+      nodes.push(viz.svg("rect", { class: "drag", x, y: 2, width: end - x, height: this.bottom - 2 }));
     }
-    for (const [value, kind] of [[picked, "picked"], [at, "hair"]]) {
+    for (const [value, kind] of [[selectedX, "selected-step"], [at, "hair"]]) {
       const x = value === null ? NaN : this.x(value);
       const inside = x >= curves.SMALL - 1 && x <= this.right + 1;
-      if (inside) made.push(viz.svg("path", { class: kind, d: `M${x} 2V${this.bottom}` }));
+      if (inside) nodes.push(viz.svg("path", { class: kind, d: `M${x} 2V${this.bottom}` }));
     }
-    for (const series of this.shown) {
-      const x = series.places[this.look.over];
+    for (const series of this.visible) {
+      const x = series.places[this.state.over];
       if (!x.length) continue;
       const i = at === null ? x.length - 1 : curves.nearest(x, at), style = viz.series(series.run);
-      const [cx, cy] = [this.x(x[i]), this.y(this.look.smoothed(series)[i])];
+      const [cx, cy] = [this.x(x[i]), this.y(this.state.displayed(series)[i])];
       if (at !== null && Number.isFinite(cy) && cx >= curves.SMALL && cx <= this.right) {
-        made.push(viz.svg("circle", { class: "at", style, cx, cy, r: 3.5 }));
+        nodes.push(viz.svg("circle", { class: "at", style, cx, cy, r: 3.5 }));
       }
-      told.push({ value: series.values[i], series, node: this.number(series, i) });
+      readings.push({ value: series.values[i], series, node: this.number(series, i) });
     }
-    this.marks.replaceChildren(...made);
-    this.tell(told);
+    this.marks.replaceChildren(...nodes);
+    this.showValues(readings);
   }
 
   /** The value of a point, in its run's colour. */
   number(series, i) {
     const value = series.values[i], kind = series.evaluated ? "evaluation" : "training";
-    const name = this.look.runs[series.run].name, step = curves.grouped(series.places.step[i]);
+    const name = this.state.runs[series.run].name, step = curves.format(series.places.step[i]);
     return viz.el("span", {
       class: series.evaluated ? "value evaluated" : "value", style: viz.series(series.run),
       "data-run": series.run, title: `${name}, ${kind}, step ${step}: ${value}`,
     }, curves.exact(value));
   }
 
-  /** The values next to the name; if there are many, in a list over the chart under the pointer. */
-  tell(told) {
-    const few = told.length <= curves.FEW, { at, looked } = this.look;
-    this.values.replaceChildren(...few ? told.map(({ node }) => node) : []);
-    this.tip.hidden = few || at === null || looked !== this;
+  /** Show the values next to the name or, if there are many, in a tooltip of the hovered chart. */
+  showValues(readings) {
+    const few = readings.length <= curves.FEW, { at, hoveredChart } = this.state;
+    this.values.replaceChildren(...few ? readings.map(({ node }) => node) : []);
+    this.tip.hidden = few || at === null || hoveredChart !== this;
     if (this.tip.hidden) return;
     const size = ({ value }) => (Number.isFinite(value) ? value : -Infinity);
-    this.tip.replaceChildren(...told.sort((a, b) => size(b) - size(a)).map(({ node, series }) =>
-      viz.el("div", {}, viz.el("span", { class: "name" }, this.look.runs[series.run].name), node)));
+    this.tip.replaceChildren(...readings.sort((a, b) => size(b) - size(a)).map(({ node, series }) =>
+      viz.el("div", {}, viz.el("span", { class: "name" }, this.state.runs[series.run].name), node)));
     const left = this.x(at) > (this.right + curves.SMALL) / 2;
     this.tip.style.left = left ? `${curves.SMALL + 4}px` : "auto";
     this.tip.style.right = left ? "auto" : "8px";

@@ -1,9 +1,9 @@
-// What is shown beside the curves and follows the step: weights as tables, heat maps and histograms; pictures.
+// The panel next to the curves, which follows the step: weights as tables, heat maps and histograms, or pictures.
 
-/** The panel. `chosen(step)` is called with the selected step. */
+/** The panel. `onSelect(step)` is called with the selected step. */
 class SnapshotPanel {
-  constructor(tracks, chosen) {
-    Object.assign(this, { tracks, chosen, number: 0, index: 0, playing: null });
+  constructor(tracks, onSelect) {
+    Object.assign(this, { tracks, onSelect, number: 0, index: 0, playing: null });
     Object.assign(this, { statistic: "norm", order: "model", filter: "", row: null }); // of tables
     const button = (id, title, text, onclick) => (
       viz.el("button", { id, type: "button", title, "aria-label": title, onclick }, text));
@@ -14,22 +14,22 @@ class SnapshotPanel {
       id: "scrub", type: "range", min: 0, value: 0, "aria-label": "step",
       oninput: () => { this.pause(); this.go(Number(this.slider.value)); },
     });
-    this.told = viz.el("output", { id: "at-step", for: "scrub" });
+    this.stepLabel = viz.el("output", { id: "at-step", for: "scrub" });
     this.play = button("play", "play", "▶", () => (this.playing ? this.pause() : this.start()));
     const before = button("back", "the snapshot before", "‹", () => this.go(this.index - 1));
     const after = button("on", "the next snapshot", "›", () => this.go(this.index + 1));
     const name = tracks.length > 1 ? this.choice : viz.el("h2", { class: "name" }, tracks[0].name);
     this.body = viz.el("div", { id: "snapshot" });
-    this.moving = [before, this.play, after, this.slider]; // from step to step
+    this.moving = [before, this.play, after, this.slider]; // controls for the step
     this.node = viz.el("aside", { id: "snapshots", "aria-label": "at a step" },
       viz.el("div", { class: "bar" }, name),
-      viz.el("div", { class: "bar scrub" }, ...this.moving, this.told),
+      viz.el("div", { class: "bar scrub" }, ...this.moving, this.stepLabel),
       this.body);
   }
 
   get track() { return this.tracks[this.number]; }
 
-  /** Show another kind of picture, at the step nearest to the current one. */
+  /** Show another track, at the step nearest to the current one. */
   open(number) {
     const step = this.track.steps[this.index];
     this.number = number;
@@ -47,10 +47,10 @@ class SnapshotPanel {
     this.index = Math.max(0, Math.min(index, this.track.steps.length - 1));
     this.slider.value = this.index;
     const step = this.track.steps[this.index];
-    this.told.textContent = `step ${curves.grouped(step)}`;
-    this.slider.setAttribute("aria-valuetext", this.told.textContent);
+    this.stepLabel.textContent = `step ${curves.format(step)}`;
+    this.slider.setAttribute("aria-valuetext", this.stepLabel.textContent);
     this.show();
-    this.chosen(step);
+    this.onSelect(step);
   }
 
   start() {
@@ -70,13 +70,13 @@ class SnapshotPanel {
     this.play.setAttribute("aria-label", "play");
   }
 
-  /** The parts that stay while the step changes. */
+  /** Build the static parts of the panel. */
   build() {
     if (this.track.table) this.buildTable();
     else this.body.replaceChildren(this.frame = viz.el("div", { id: "frame" }));
   }
 
-  /** The parts that show the current step. */
+  /** Update the parts that depend on the step. */
   show() {
     if (this.track.table) this.showTable();
     else this.showPicture(this.track.frames[this.index]);
@@ -87,10 +87,10 @@ class SnapshotPanel {
   showPicture(svg) {
     const image = this.frame.querySelector("img") ?? this.picture();
     image.src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
-    image.alt = `${this.track.name}, ${this.told.textContent}`;
+    image.alt = `${this.track.name}, ${this.stepLabel.textContent}`;
   }
 
-  /** Pictures, as wide as there is room, and in their own size when clicked. */
+  /** A picture that fits the panel; a click toggles its natural size. */
   picture() {
     const image = viz.el("img"), large = () => button.getAttribute("aria-pressed") === "true";
     const button = viz.el("button", {
@@ -116,21 +116,21 @@ class SnapshotPanel {
     this.lines();
   }
 
-  /** The choice of statistic, order and names. */
+  /** The controls for statistic, order and filter. */
   choices(kinds) {
-    const select = (id, name, all, chosen) => {
+    const choice = (id, name, all, onSelect) => {
       const options = Object.entries(all).map(([value, text]) => (
         viz.el("option", { value, selected: value === this[id] }, text)));
-      const made = viz.el("select", { id, "aria-label": name, onchange: () => {
-        this[id] = made.value;
-        chosen();
+      const select = viz.el("select", { id, "aria-label": name, onchange: () => {
+        this[id] = select.value;
+        onSelect();
       } }, options);
-      return made;
+      return select;
     };
     const names = Object.fromEntries(kinds.map((kind) => [kind, kind]));
     const orders = { model: "in the model's order", value: "largest first" };
-    const statistic = select("statistic", "statistic", names, () => { this.lines(); this.show(); });
-    const order = select("order", "order", orders, () => this.show());
+    const statistic = choice("statistic", "statistic", names, () => { this.lines(); this.show(); });
+    const order = choice("order", "order", orders, () => this.show());
     const search = viz.el("input", {
       id: "filter", type: "search", placeholder: "name", "aria-label": "names that contain",
       value: this.filter, oninput: () => { this.filter = search.value; this.show(); },
@@ -138,7 +138,7 @@ class SnapshotPanel {
     return viz.el("div", { class: "bar" }, statistic, order, search);
   }
 
-  /** A row of the table: a name, a small curve, and the number at the current step. */
+  /** A row of the table: a name, a sparkline, and the number at the current step. */
   entry(row, i) {
     const line = viz.svg("path", { class: "spark" }), dot = viz.svg("circle", { class: "spot", r: 2.2 });
     const value = viz.el("span", { class: "number" });
@@ -165,7 +165,7 @@ class SnapshotPanel {
 
   numbers(row) { return (row.statistics[this.statistic] ?? []).map(viz.number); }
 
-  /** The small curves of the chosen statistic. */
+  /** Draw the sparklines of the selected statistic. */
   lines() {
     const steps = this.track.steps, span = steps.at(-1) - steps[0] || 1;
     for (const entry of this.rows) {
@@ -189,11 +189,11 @@ class SnapshotPanel {
     for (const [i, entry] of this.rows.entries()) {
       const value = this.numbers(entry.row)[this.index], [x, y] = entry.places[this.index] ?? [0, NaN];
       entry.now = value;
-      const known = Number.isFinite(value);
+      const finite = Number.isFinite(value);
       const missing = value === undefined || (this.statistic === "change" && this.index === 0);
-      entry.value.textContent = known ? viz.format(value) : missing ? "–" : curves.exact(value);
-      entry.dot.style.display = known && Number.isFinite(y) ? "" : "none";
-      if (known) { entry.dot.setAttribute("cx", x); entry.dot.setAttribute("cy", y); }
+      entry.value.textContent = finite ? viz.format(value) : missing ? "–" : curves.exact(value);
+      entry.dot.style.display = finite && Number.isFinite(y) ? "" : "none";
+      if (finite) { entry.dot.setAttribute("cx", x); entry.dot.setAttribute("cy", y); }
       entry.node.hidden = !entry.row.name.toLowerCase().includes(words);
       entry.node.setAttribute("aria-pressed", String(i === this.row));
     }
@@ -225,13 +225,13 @@ class SnapshotPanel {
     const all = viz.bytes(row.heat, Int8Array), begin = this.index * rows * columns;
     const value = (i) => (all[begin + i] === -128 ? NaN : all[begin + i] / 127 * most);
     const caption = `means, ${rows} × ${columns} cells, to ±${viz.format(most)}`;
-    const told = viz.el("figcaption", { class: "quiet" }, caption);
-    const tell = (r, c, number) => {
-      told.textContent = r === null ? caption : `cell ${r}, ${c}: ${viz.format(number)}`;
+    const label = viz.el("figcaption", { class: "quiet" }, caption);
+    const onHover = (r, c, number) => {
+      label.textContent = r === null ? caption : `cell ${r}, ${c}: ${viz.format(number)}`;
     };
-    const canvas = viz.heat({ rows, columns, value, most, label: `heat map of ${row.name}`, tell });
+    const canvas = viz.heat({ rows, columns, value, most, label: `heat map of ${row.name}`, onHover });
     canvas.classList.toggle("vector", rows === 1);
-    return viz.el("figure", {}, canvas, told);
+    return viz.el("figure", {}, canvas, label);
   }
 
   histogram(row) {
@@ -246,10 +246,10 @@ class SnapshotPanel {
     });
     parts.push(viz.svg("g", { class: "bars" }, bars));
     parts.push(viz.svg("path", { class: "axis", d: `M0 ${height + 0.5}H${width}` }));
-    const named = { role: "img", "aria-label": `histogram of ${row.name}` };
+    const aria = { role: "img", "aria-label": `histogram of ${row.name}` };
     const ends = [low, high].map((x) => viz.el("span", {}, viz.format(x)));
     return viz.el("figure", { class: "histogram" },
-      viz.svg("svg", { viewBox: `0 0 ${width} ${height + 1}`, ...named }, parts),
+      viz.svg("svg", { viewBox: `0 0 ${width} ${height + 1}`, ...aria }, parts),
       viz.el("figcaption", { class: "quiet" }, ends));
   }
 }

@@ -1,5 +1,5 @@
-"""A model's attention for some tokens, and the text of each token, as plain data from which all images are drawn.
-Shapes: H heads, T queries (tokens that attend), S keys (tokens attended to), head dimension Dh."""
+"""A model's attention for some tokens, and the text of each token, as plain data from which all images are drawn. In
+shapes: H heads, T queries (tokens that attend), S keys (tokens attended to), head dimension Dh."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Attention:
     queries: tuple[str, ...]  # the text of the T tokens that attend
     keys: tuple[str, ...]  # the text of the S tokens attended to
     note: str = ""  # distinguishes it from other attention of the same kind
-    written: tuple[str, ...] = ()  # the T tokens that a decoder writes, one position later than it reads; () if unknown
+    written: tuple[str, ...] = ()  # the T tokens that a decoder writes, each after reading a query; () if unknown
 
     def __post_init__(self) -> None:
         """Raises ValueError if the tokens do not match the weights, or if the rows of weights are not probabilities."""
@@ -135,7 +135,7 @@ Tokens = Side | tuple[Side, Side] | Mapping[str, Side]
 
 
 def tokenizer_reader(tokenizer: Any) -> Reader | None:
-    """A function from an id to its text: a tokenizer's ``token`` or ``decode`` (or its vocabulary, for bytes)."""
+    """A function from an id to its text, using a tokenizer's ``token`` or ``decode`` (or its vocabulary, for bytes)."""
     if callable(token := getattr(tokenizer, "token", None)):
         return lambda i: str(token(i))
     decode = getattr(tokenizer, "decode", None)
@@ -225,7 +225,7 @@ def grouped(tokens: Sides, recorded: Sequence[Seen], source_ids: Ids = None, tar
 
 
 def _named(side: Side, ids: Ids, count: int) -> tuple[str, ...]:
-    """Labels for ``count`` positions: the side's tokens, else the text of the ids, else the ids, else indices."""
+    """Labels for ``count`` positions: the side's tokens if known, or else the ids' texts, the ids, or indices."""
     if side is not None and not callable(side):
         return tuple(map(clean, side))
     if ids is None or len(ids) != count:

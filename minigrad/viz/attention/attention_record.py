@@ -166,7 +166,7 @@ def from_weights(weights: Any, tokens: Sides) -> list[Seen]:
             array = _host(value)
             if not 2 <= array.ndim <= 4:
                 raise ValueError(
-                    f"{label}: weights must be (layers, heads, queries, keys), not of shape {array.shape}; select "
+                    f"{label}: weights must have shape (layers, heads, queries, keys), not {array.shape}; select "
                     f"one sentence of a batch, for example with weights[:, :, 0]"
                 )
             layers = list(array.reshape((1,) * (4 - array.ndim) + array.shape))
@@ -191,7 +191,7 @@ def _host(array: Any) -> Array:
         raise TypeError(f"attention takes a module or weights, not a {kind}: {error}") from error
 
 
-FORBIDDEN = -5e3  # lower values added to scores are masks: GPT-2 adds -1e4, others -1e9 or -inf
+FORBIDDEN = -5e3  # values below this, when added to scores, are masks: GPT-2 adds -1e4, others -1e9 or -inf
 _SHAPES = {
     *("reshape", "permute", "transpose", "unsqueeze", "squeeze", "broadcast_to", "getitem", "clone", "cast"),
     *("identity", "concatenate", "repeat", "repeat_interleave"),
@@ -334,7 +334,7 @@ class Trace(Observer):
             return x.reshape(math.prod(lead[:-1]), lead[-1] if lead else 1, t, s)[0]
 
         def shared(x: Array) -> Array:
-            """Keep a single copy if all heads share it."""
+            """Keep a single copy of an array that is the same for all heads."""
             return np.array(x[:1] if (x == x[:1]).all() else x)
 
         weights, added, q, k = (None if p is None else np.array(first(p)) for p in parts)

@@ -19,7 +19,7 @@ from .attention_record import from_call, from_weights
 
 Look = Literal["head", "matrix", "model"]
 Heads = int | Sequence[int] | None
-EXACT = 600_000  # the maximum number of elements to store as float32; more become float16 with three digits
+EXACT = 600_000  # the most elements to store as float32; if there are more, they become float16 with three digits
 PARTS = ("weights", "query", "key", "bias")  # the arrays of a layer
 SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_model", "_neuron", "_start"))
 
@@ -32,15 +32,15 @@ def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = ""
         viz.attention({"encoder": weights}, ["I", "like", "cats"]).save("heads.svg", layer=0, head=2)
 
     Args:
-        subject: a module or function, which is called once with ``inputs`` and ``kwargs`` in evaluation mode to record
-            all of its attention; or weights, as an array or Tensor (L, H, T, S), (H, T, S) or (T, S), a list of (H, T,
-            S) or (B, H, T, S) for each layer, or a dict {"encoder": …, "decoder": …, "cross": …} of these. Each query
-            and key is a token; rows sum to 1.
+        subject: a module or function, or weights. A module or function is called once with ``inputs`` and ``kwargs`` in
+            evaluation mode to record its attention. Weights are an array or Tensor (L, H, T, S), (H, T, S) or (T, S); a
+            list with (H, T, S) or (B, H, T, S) for each layer; or a dict {"encoder": …, "decoder": …, "cross": …} of
+            these. Each query and key is a token; rows sum to 1.
         inputs: the inputs of a module; for weights, the source tokens and the target tokens.
         tokens: a list of strings for both sides, a pair for source and target, or {"source": …, "target": …, "written":
             …}, where any key may be missing. A decoder's rows show the tokens that it writes, or else the tokens that
             it has read. For a module, tokens (except "written") may also be a tokenizer or a function from an id to a
-            string. By default the module's ``tokenizer`` is used, else the ids, else indices.
+            string. By default, the module's ``tokenizer`` is used; without one, ids or else indices are shown.
         title: the page title; by default, the tokens.
 
     Raises TypeError if the subject is not a module, function or weights, or tokens are not strings; and ValueError if
@@ -61,8 +61,8 @@ def attention(subject: Any, *inputs: Any, tokens: Tokens = None, title: str = ""
 
 
 class AttentionView(Picture):
-    """The attention between some tokens: all kinds, layers and heads, counted from 0 (-1 is the last). ``attentions``
-    has an item for each kind; ``beam`` has the hypotheses of a beam search, best first."""
+    """The attention between some tokens, in all layers and heads (which are counted from 0; -1 is the last).
+    ``attentions`` has an item for each kind. ``beam`` contains the hypotheses of a beam search, best first."""
 
     def __init__(self, attentions: Sequence[Attention], title: str = "", beam: Sequence[Candidate] = ()) -> None:
         if not attentions:
@@ -183,7 +183,7 @@ class Chosen(NamedTuple):
 
 
 def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | None) -> Chosen:
-    """The heads of a layer, or of the mean over layers. Raises ValueError if out of range or head counts differ."""
+    """The heads of a layer, or of the mean over layers. Raises ValueError for a bad index, or if head counts differ."""
     layers = attention.layers
     if layer is None and len({len(one.weights) for one in layers}) > 1:
         raise ValueError("layers with different numbers of heads cannot be averaged: select a layer")
@@ -219,7 +219,7 @@ def _note(drawing: PointDrawing, notes: list[str]) -> PointDrawing:
 
 
 def _colours(what: Chosen, palette: Palette) -> list[str]:
-    """The colours of the keys, which are grey for a key that no query may attend to."""
+    """The colour of each key, which is grey if no query may attend to it."""
     hidden: Array = np.zeros(what.weights.shape[1:]) if what.blocked is None else what.blocked
     return [palette.quiet if column.all() else palette.ink for column in hidden.T]
 

@@ -62,7 +62,7 @@ def _add_residuals(
     tape: Sequence[Node], belongs: dict[Node, str], certain_modules: Mapping[Node, str], modules: Mapping[str, Module]
 ) -> None:
     """Move residual additions (ops that add the result of a block's last module to the block's input) into the block.
-    Unless the next op is in the block, the block must be in a ModuleList, or its class must have others elsewhere."""
+    The next op must be in the block, the block must be in a ModuleList, or this must hold for one of the same class."""
     readers: dict[Node | int, list[Node]] = {}
     for node in tape:
         for source in _sources(node):
@@ -128,7 +128,7 @@ def _add_between(
     modules: Mapping[str, Module],
     between: Mapping[Node, tuple[str, str]],
 ) -> None:
-    """Assign ops between two modules of a Sequential to the parameterless modules between these."""
+    """Assign ops between two modules of a Sequential to the parameterless modules between them."""
     chains = {path: list(module._modules) for path, module in modules.items() if isinstance(module, Sequential)}
     for ends, run in groupby((node for node in tape if node not in certain), between.__getitem__):
         nodes = list(run)
@@ -163,8 +163,8 @@ def _op_of(module: Module) -> str | None:
 
 
 def _matched(ops: Sequence[str], kinds: Sequence[str | None], between: bool) -> list[int]:
-    """The index of each op's module, in order, as far as classes determine it: a relu comes from a ReLU. ``between``
-    means that the ops come from only these modules, so the remaining ops belong to modules with unknown ops."""
+    """The index of each op's module, in order, as far as classes determine it: a relu comes from a ReLU. If ``between``
+    is true, all ops come from these modules, so the remaining ops belong to modules with unknown ops."""
     matched: list[int] = []
     place, is_used = 0, False
     for op in ops:

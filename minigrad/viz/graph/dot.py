@@ -15,7 +15,7 @@ from .fold import DIRECTIONS, Child, Direction, Tree, count, key_of, labels, num
 from .graph_data import Edge, Graph
 
 Colour = Literal["none", "time", "bytes", "gradient"]
-SIZE, SMALL = 12, 10  # font sizes in points: first lines; second lines and leaves next to an op
+SIZE, SMALL = 12, 10  # font sizes in points: of first lines, and of second lines and leaves next to an op
 _ROW = 0.3  # the height of a leaf next to an op, in inches
 _NO_LABEL = re.compile(r"[^\w ,.()=∇‖·×…−]|\.(?= )")  # characters that Mermaid might interpret in labels
 _UNQUOTED = str.maketrans({'"': "'", "\\": "/"})
@@ -103,7 +103,7 @@ class Dot:
                     yield from self._side(child, indent)
 
     def _side(self, op: int, indent: str) -> Iterator[str]:
-        """The leaves next to an op, as a table. Graphviz 2 draws arrowheads correctly if the lowest edge is first."""
+        """The leaves next to an op, as a table. With the lowest edge first, Graphviz 2 draws arrowheads correctly."""
         if not (docks := self.labels[f"n{op}"].docks):
             return
         rows = ""
@@ -147,7 +147,7 @@ class Dot:
         return float(each.bytes) if self.colour == "bytes" else each.gradient
 
     def _opacity(self, box: Child) -> float | None:
-        """A box's opacity, on a logarithmic scale from 0.05 to 0.45; None without a finite value."""
+        """A box's opacity, on a logarithmic scale from 0.05 to 0.45; None if it has no finite value."""
         if box not in self.measures:
             return None
         low, high = self.ends

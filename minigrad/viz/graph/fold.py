@@ -83,7 +83,7 @@ class Tree:
 
 
 def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | None = None) -> Tree:
-    """The nested boxes of a graph. Groups are opened up to ``depth`` or, by default, up to ``budget`` boxes."""
+    """The nested boxes of a graph. Opens groups down to ``depth``, or by default until ``budget`` boxes are visible."""
     tree = _by_time(graph)
     _place_leaves(graph, tree)
     _dissolve(tree)
@@ -224,7 +224,7 @@ def _dissolve(tree: Tree) -> None:
 
 
 def _fold_repeats(graph: Graph, tree: Tree) -> None:
-    """Fold adjacent modules with the same structure into one box: their parent if it has no other op, or a new one."""
+    """Fold adjacent modules of the same structure into one box: their parent's if it has no other op, or a new one."""
 
     def alike(*children: Child) -> bool:
         """Whether two children are numbered modules with the same structure, such as "layers.0" and "layers.1"."""
@@ -283,7 +283,7 @@ def _adopt(tree: Tree, parent: int, runs: list[list[Child]], kind: Literal["repe
 
 
 def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
-    """The groups inside an open group that also fit in the budget when opened, level by level, without repeats."""
+    """The groups in an open group that the budget allows to open too, level by level; ``repeats`` allows repeats."""
     count, fitting, level = tree.size(group), list[int](), tree.inner(group)
     while level:
         can = [inner for inner in level if tree.groups[inner].kind == "module" or repeats]
@@ -360,7 +360,7 @@ def name_of(graph: Graph, tree: Tree, node: Node) -> str:
 
 
 def shown(value: Value | None, sign: str = "") -> str:
-    """The text for a value: a single number, or else the shape or, for a gradient (with a ``sign``), the norm."""
+    """The text for a value: a single number, or else the norm of a gradient (with a ``sign``), or the shape."""
     if value is None:
         return ""
     if (text := _single(value)) is not None:
@@ -408,7 +408,7 @@ def label_of(graph: Graph, tree: Tree, number: int) -> str:
 
 
 def _by_direction(*parts: str) -> tuple[str, str, str]:
-    """The second line for each of DIRECTIONS, given the parts to show always, in forward and in backward."""
+    """The second line for each of DIRECTIONS. ``parts`` are shown always, in forward, and in backward."""
     a, b, c = (SEPARATOR.join(filter(None, some)) for some in (parts[:2], parts[::2], parts))
     return a, b, c
 

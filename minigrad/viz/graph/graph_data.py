@@ -1,5 +1,5 @@
-"""A compute graph as plain data, from which all images are drawn. It has nodes (op calls, and tensors without a
-recorded op), edges from each node to the readers of its result, and modules."""
+"""A compute graph as plain data, from which all images are drawn. It contains nodes (op calls, and tensors without a
+recorded op), edges from each node to the ops that read its result, and modules."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Source:
-    """A piece of Python code: its text and location (a short path; see ``graph_names.readable``)."""
+    """A piece of Python code: its text, and its line in a file (a short path; see ``graph_names.readable``)."""
 
     text: str
     file: str
@@ -46,7 +46,7 @@ class OpInfo:
     """An op, described once for all its nodes."""
 
     name: str
-    formula: str  # of the forward pass: the first line of its docstring
+    formula: str  # of the forward pass, from the first line of its docstring
     forward: Source | None  # its definition
     rules: dict[str, Source] = field(default_factory=dict)  # by input name; a Function's rule is called "backward"
     helpers: dict[str, Source] = field(default_factory=dict)  # functions called by rules, by name
@@ -58,7 +58,7 @@ class OpInfo:
 class Saved:
     """A value that a node saves for the backward pass."""
 
-    name: str  # of the input, "out", or "kernel" for a kernel's values
+    name: str  # the input's name, "out", or "kernel" for a kernel's values
     bytes: int  # of memory that it keeps alive; 0 for a parameter, which stays alive anyway
     node: int | None = None  # the node whose result this is
 
@@ -67,7 +67,7 @@ class Saved:
 class Node:
     """A call of an op, or a leaf: a tensor without a recorded op."""
 
-    id: int  # from 0, in order of creation: a node's inputs have smaller numbers
+    id: int  # from 0, in order of creation: a node's inputs have smaller ids
     kind: Kind  # a "parameter" belongs to a module, an "input" does not; a "constant" requires no gradient
     op: str  # the key in Graph.ops; "" for a leaf
     name: str  # its name in the program: a parameter's path, a variable's name, or the op's name
@@ -141,7 +141,7 @@ _UNKNOWN = 255  # the byte of a cell that is not finite
 
 
 def value_of(array: Array) -> Value:
-    """Summarise an array. Complex numbers become a table of alternating parts, or statistics of absolute values."""
+    """Summarise an array. Complex numbers become a table of real and imaginary parts, or statistics of moduli."""
     shape, device = tuple(int(n) for n in array.shape), str(of(array).device_of(array))
     value = partial(Value, shape, dt.of(array).name, device, int(array.nbytes))
     if array.size <= TABLE:
@@ -168,14 +168,14 @@ def _heat(array: Array) -> list[list[float]]:
     """Means over cells of adjacent elements, rounded to three digits. No cell spans two ``blocks``."""
     matrix = _matrix(of(array).to_numpy(array))
     (rows, columns), count = matrix.shape, blocks(array.shape)
-    high, wide = -(-(rows // count) // (CELLS // count)), -(-columns // CELLS)  # of cells; the last may be smaller
+    high, wide = -(-(rows // count) // (CELLS // count)), -(-columns // CELLS)  # of cells; the last ones may be smaller
     tops = [top for first in range(0, rows, rows // count) for top in range(first, first + rows // count, high)]
     cells = cell_means(matrix, [*tops, rows], [*range(0, columns, wide), columns])
     return [[float(f"{cell:.3g}") for cell in row] for row in cells.tolist()]
 
 
 def blocks(shape: tuple[int, ...]) -> int:
-    """How many matrices (such as heads) an array's heat map separates: all if each gets a row of cells, else 1."""
+    """How many matrices (such as heads) an array's heat map separates: all if each can have a row of cells, else 1."""
     count = math.prod(shape[:-2])
     return count if 1 < count <= CELLS else 1
 

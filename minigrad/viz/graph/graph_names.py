@@ -55,7 +55,7 @@ def readable(file: str) -> str:
 
 def variables(frame: FrameType) -> dict[str, Any]:
     """A function's current variables. Before Python 3.13, reading ``f_locals`` creates a dict that keeps all values
-    alive until the call returns, so it is cleared here, unless the program uses it or it is a module's namespace."""
+    alive until the call returns. This dict is cleared, unless the program uses it or it is a module's namespace."""
     read = frame.f_locals
     copied = dict(read)
     if type(read) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(read) <= _REFERENCES:
@@ -64,7 +64,7 @@ def variables(frame: FrameType) -> dict[str, Any]:
 
 
 def variables_of(*frames: FrameType) -> tuple[Named, dict[str, Module]]:
-    """Tensors and modules in functions' variables, innermost first, and tensors in the innermost's containers."""
+    """Tensors and modules in functions' variables, innermost function first, and tensors in that one's containers."""
     tensors, modules, holders = Named(), dict[str, Module](), dict[str, Any]()
     for frame in frames:
         both = [*variables(frame).items(), *frame.f_globals.items()]
@@ -151,7 +151,7 @@ class Variables:
 
 
 def tensors_within(value: Any, name: str = "") -> Iterator[tuple[str, Variable]]:
-    """The tensors in a value with names such as "batch", "batch 0" or "batch.mask"."""
+    """The tensors in a value, with names such as "batch", "batch 0" or "batch.mask"."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
     value = value._asdict() if hasattr(value, "_asdict") else value  # a named tuple
@@ -218,7 +218,7 @@ class Modules(ModuleNames):
 
 
 def input_name(node: Node, i: int) -> str:
-    """An op's name for argument ``i``: "x", "xs 2" for a variadic op, or the parameter of a Function."""
+    """An op's name for argument ``i``: "x", "xs 2" for a variadic op, or the parameter's name in a Function."""
     op = node.op
     function = getattr(op, "function", None)
     if function is not None:
@@ -295,8 +295,8 @@ def _first_line(thing: Any) -> str:
 
 
 def source_of(function: Function | None) -> Source | None:
-    """The source of a function or lambda, dedented by its first line; None if it is not available. A rule is a lambda
-    in a decorator, which is located in its file by the lines and columns of its compiled code."""
+    """The source of a function or lambda, without its first line's indentation; None if it is not available. A rule is
+    a lambda in a decorator; it is located in its file by the lines and columns of its compiled code."""
     function = inspect.unwrap(function) if function is not None else None
     code = getattr(function, "__code__", None)
     if code is None:

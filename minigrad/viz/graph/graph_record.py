@@ -31,7 +31,7 @@ from .graph_data import Edge, Graph, Kind, Saved, outline, value_of, ways
 from .observe import Arrays, Observation, Shown, by_kind, place_in, watch_backward
 from .replay import Changes, arguments_of, computed_again, copied, kept_arguments, other_arguments, run_again
 
-MOST = 1_000_000  # total elements that ops read; a view of a larger graph does not keep the tape for changes
+MOST = 1_000_000  # limit on the elements that ops read; above it, a view does not keep the tape for changes
 HOW = "viz.graph(function, inputs) calls a function and shows all that it computes"
 _GONE = f"The program has freed this constant with its numbers: keep it in a variable. Or {HOW}."
 _OTHERWISE = {"input": "leaf", "parameter": "parameter", "constant": "constant"}  # names of unnamed leaves
@@ -122,7 +122,7 @@ class Builder:
         return replace(self._graph, nodes=nodes, edges=edges)
 
     def drawn(self, run: bool) -> Graph:
-        """The graph with gradients: all of them with ``run``, but only those of leaves if the graph was freed."""
+        """The graph, with all gradients if ``run`` is true. If it was freed, only the gradients of leaves are known."""
         gradients = Shown(self.tape)
         if self.is_released():
             gradients.take(self.leaves())
@@ -234,7 +234,7 @@ class Builder:
         return f"{name.removesuffix(' (a view)')} (a view)" if name else ""
 
     def _add_memory(self) -> None:
-        """Record the bytes that nodes keep alive, except parameters. Shared memory counts towards the oldest node."""
+        """Record the bytes that nodes keep alive, without parameters. Shared memory counts towards the oldest node."""
         parameters = (leaf for i, leaf in self.leaf_of.items() if self._graph.nodes[i].kind == "parameter")
         counted = {id(memory) for leaf in parameters for memory in memory_of(leaf)}
         for node in self.tape:
@@ -334,7 +334,7 @@ def built(
 
 
 def _start(result: Any) -> Variable | None:
-    """The start of a call's backward pass: the "loss", or the sum of all scalar results if the first is a scalar."""
+    """The start of a call's backward pass: the result named "loss", or the sum of all scalars (if the first is one)."""
     within = naming.tensors_within(result)
     results = [(name, tensor) for name, tensor in within if tensor._wanted() and tensor._source()[0]]
     losses = [tensor for name, tensor in results if "loss" in re.split("[. ]", name)][:1]

@@ -44,14 +44,14 @@ def graph(
     The graph displays itself in a notebook; ``save`` writes a page, SVG, PNG, PDF, DOT (.dot, .gv) or Mermaid (.mmd).
 
     Args:
-        what: a result of recorded ops, or a module or function to call with ``inputs`` and ``kwargs`` and record. The
-            graph of a call shows the most information: all values and times.
+        what: a result of recorded ops, or a module or function, whose call with ``inputs`` and ``kwargs`` is recorded.
+            The graph of a call contains the most information: all values and times.
         depth: how many levels of nested modules to open; by default, as many as fit on one screen.
         colour: the quantity that colours the boxes: "time", "bytes" or "gradient" (its norm).
         modules: if ``what`` is a tensor, the modules to show, by name.
 
-    Raises RuntimeError if no op was recorded because no tensor in the result requires a gradient, TypeError for a
-    tensor with inputs or an object that is not callable, and ValueError for an unknown colour or a negative depth.
+    Raises RuntimeError if no op was recorded because no tensor in the result requires a gradient, TypeError if ``what``
+    is a tensor with inputs or is not callable, and ValueError for an unknown colour or a negative depth.
     """
     if colour not in get_args(Colour):
         raise ValueError(f"colour must be one of {', '.join(get_args(Colour))}, not {colour!r}")
@@ -77,10 +77,10 @@ class GraphView(Picture):
         return f"<graph of {self.graph.title}: {len(self.graph.nodes)} nodes, {boxes} boxes>"
 
     def change(self, node: int | str, value: float, at: int | None = None) -> GraphView:
-        """Return a graph with a changed number and new results and gradients. The program's tensors stay unchanged.
+        """Return a graph with a changed node and new results and gradients. The program's tensors do not change.
 
         Args:
-            node: its index or unique name. If it is a result, the difference is added, and its inputs stay unchanged.
+            node: its index or unique name. If it is a result, the difference is added to it; its inputs do not change.
             at: the flat index of the element; by default, all elements change.
 
         Raises KeyError unless exactly one node has this name; IndexError if the node or element does not exist;
@@ -139,7 +139,7 @@ def make_dot(
     show_saved: bool = False,
     max_attr_chars: int = 50,
 ) -> Any:
-    """The whole graph of a tensor as a ``graphviz.Digraph``. It takes torchviz's arguments.
+    """The whole graph of a tensor as a ``graphviz.Digraph``. The arguments are those of torchviz.
 
         viz.make_dot(loss, dict(model.named_parameters())).render("loss", format="pdf")
 
@@ -171,14 +171,14 @@ def make_dot(
 
 
 def packed(graph: Graph, **more: Any) -> dict[str, Any]:
-    """Data for a page's script: a graph and more. Each value is stored once in "values", and referred to by index."""
+    """Data for a page's script: a graph and more. Each value is stored once in "values" and replaced by its index."""
     stored = Stored()
     edges = [list(vars(edge).values()) for edge in graph.edges]
     return {**stored.encoded({**vars(graph), "edges": edges, **more}), "values": stored.packed()}
 
 
 def _boxes(graph: Graph, tree: Tree) -> dict[str, Any]:
-    """The nested boxes. A child is written as "n" (node) or "g" (group) and its index."""
+    """The nested boxes. A child is written as "n" (node) or "g" (group), followed by its index."""
     groups = []
     for number, group in enumerate(tree.groups):
         more = {"label": label_of(graph, tree, number), "children": [key_of(child) for child in group.children]}

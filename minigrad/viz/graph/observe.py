@@ -1,5 +1,5 @@
-"""Observers: one for a call, which records each op with its line, module and time, and one for a backward pass, which
-records gradients. Values are summarised immediately, as the program may change them later, and only the summaries are
+"""Observers of a call and of a backward pass. ``Observation`` records each op of a call with its line, module and time;
+``Shown`` records gradients. Values are summarised immediately, as the program may change them later. Only summaries are
 kept. The autograd engine itself runs the backward pass, so the gradients are the same as from ``backward()``."""
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Observation(Within):
         self._arguments_of_call = {id(tensor): name for name, tensor in arguments}
         self.variables = Variables()  # the names of results
         self.ops: dict[Node, tuple[data.Node, Arrays]] = {}  # nodes, and arrays that require no gradient
-        # Leaves by id: the value when read, the name in the function that recorded the op, and the leaf, to keep its
-        # id in use.
+        # Leaves by id: the value when read, the name in the function that recorded the op, and the leaf, which keeps
+        # its id in use.
         self.leaves: dict[int, tuple[Value, str, Any]] = {}
         self.made: dict[int, tuple[ref[Variable], str]] = {}  # results without a gradient, by id: see ``made_of``
         self.clock = clock()
@@ -165,7 +165,7 @@ class Shown(Observer):
         return next((self.results[target, slot] for slot in slots if (target, slot) in self.results), None)
 
     def take(self, leaves: Sequence[Variable]) -> None:
-        """Take the leaves' ``.grad`` from an earlier backward pass."""
+        """Use the leaves' ``.grad``, which an earlier backward pass has computed."""
         self.ran = True
         for leaf in leaves:
             if leaf._grad is not None:
@@ -183,7 +183,7 @@ def target_of(target: Node | Variable, slot: int) -> Target:
 
 
 def place_in(numbers: Mapping[Node | int, int], value: Any) -> int | None:
-    """The index of a node, of a tensor's node, or of a leaf; None for other values."""
+    """The index of a node, of a tensor's node, or of a leaf. Returns None for other values."""
     node = value if isinstance(value, Node) else getattr(value, "_node", None)
     number = None if node is None else numbers.get(node)
     return numbers.get(id(value)) if number is None else number

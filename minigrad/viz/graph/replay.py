@@ -1,7 +1,7 @@
-"""Reruns the ops on a tape to recompute results that were not kept, or the results for changed numbers. minigrad's ops
-draw no random numbers, but user-defined ops might, so they are not rerun. Lost results are computed only from values
-that have not changed since, and must agree with the results that are still known. For changed numbers, ops run on
-copies. If a result is changed, its inputs stay unchanged, and its gradient uses the same rules."""
+"""Reruns the ops on a tape to recompute results that were not kept, or the results for changed numbers. User-defined
+ops are not rerun, as they might draw random numbers; minigrad's ops do not. Lost results are computed only from values
+that have not changed since the ops ran, and must agree with the results that are still known. For changed numbers, ops
+run on copies. If a result is changed, its inputs stay unchanged, and its gradient uses the same rules."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class UnknownError(RuntimeError):
 
 
 def computed_again(tape: Sequence[Node], alive: Results) -> tuple[Results, dict[Node, str]]:
-    """All known results on a tape (older nodes first), including the ``alive`` ones, and why others are unknown."""
+    """Known results on a tape (older nodes first), including those ``alive``, and reasons why others are unknown."""
     results_by_slot, reasons = dict(alive), dict[Node, str]()
     new: set[Node] = set()
     left = BUDGET
@@ -145,7 +145,7 @@ def copied(leaf: Any, changes: Sequence[Change]) -> Variable:
 
 
 def _with_changes(array: Array, changes: Sequence[Change]) -> Array:
-    """The array, or a copy with changes. Raises IndexError if one is out of range, ValueError for a wrong dtype."""
+    """The array, or a copy with changes. Raises IndexError for a wrong index, and ValueError for a wrong dtype."""
     if not changes:
         return array
     backend = of(array)

@@ -1,4 +1,4 @@
-"""The building blocks of transformers: attention, feed-forward network, residual connection, and whole layers.
+"""The building blocks of transformers: attention, feed-forward networks, residual connections, and whole layers.
 
 Section and equation numbers refer to "Attention Is All You Need" (Vaswani et al. 2017, arXiv 1706.03762). Shapes: B
 batch, T tokens, S tokens attended to, D model width (d_model), H heads. Masks are True where attention is allowed.
@@ -54,8 +54,8 @@ class MultiHeadAttention(nn.Module):
             self.rotary = nn.RotaryPositionalEncoding(config.d_model // config.heads, config.positions)
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
-        """Queries from ``x`` (B, T, D), keys and values from ``memory`` (B, S, D) -> (B, T, D). The mask is (B, 1, 1,
-        S); ``causal`` lets each token attend to itself and earlier tokens."""
+        """Compute queries from ``x`` (B, T, D), and keys and values from ``memory`` (B, S, D). Returns (B, T, D). The
+        mask is (B, 1, 1, S). With ``causal``, each token attends only to itself and earlier tokens."""
         q = self.rotate(self.split(self.query(x)))  # (B, H, T, D/H)
         k, v = self.rotate(self.split(self.key(memory))), self.split(self.value(memory))  # (B, H, S, D/H)
         heads = self.attend(q, k, v, mask, causal)
@@ -63,7 +63,7 @@ class MultiHeadAttention(nn.Module):
         return self.output(heads.transpose(1, 2).reshape(b, t, h * width))  # (B, H, T, D/H) -> (B, T, D)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
-        """Equation 1: queries (B, H, T, D/H), keys and values (B, H, S, D/H) -> (B, H, T, D/H)."""
+        """Equation 1, for queries (B, H, T, D/H), and keys and values (B, H, S, D/H). Returns (B, H, T, D/H)."""
         dropout, by_position = self.dropout if self.training else 0.0, self.position_scores(q, k.shape[2])
         if by_position is not None:
             mask, causal = allowed(by_position, mask, causal), False
@@ -80,12 +80,12 @@ class MultiHeadAttention(nn.Module):
         return allowed(scores if by_position is None else scores + by_position, mask, causal).softmax(-1)
 
     def position_scores(self, q: Tensor, keys: int) -> Tensor | None:
-        """Scores by position (B, H, T, S), added to the scores of queries (B, H, T, D/H), which belong to the last of S
+        """Scores by position (B, H, T, S), which are added to those of queries (B, H, T, D/H) at the last T of S
         ``keys``; None if the model encodes positions differently."""
         return None
 
     def split(self, x: Tensor) -> Tensor:
-        """(B, T, D) -> (B, H, T, D/H): each head gets its part of the width."""
+        """Split (B, T, D) into (B, H, T, D/H), so that each head gets its part of the width."""
         b, t, d = x.shape
         return x.view(b, t, self.heads, d // self.heads).transpose(1, 2)
 
@@ -144,7 +144,7 @@ class TransformerLayer(nn.Module):
         self.causal = causal
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """(B, T, D) -> (B, T, D); the mask is (B, 1, 1, T), or None if every token is visible."""
+        """Map x (B, T, D) to outputs (B, T, D). The mask is (B, 1, 1, T), or None if every token is visible."""
         x = self.attention_residual(x, lambda y: self.attention(y, y, mask, self.causal))
         return self.feed_forward_residual(x, self.feed_forward)
 
@@ -160,7 +160,7 @@ class DecoderLayer(nn.Module):
         self.feed_forward_residual = Residual(config)
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """x (B, T, D), memory (B, S, D) -> (B, T, D)"""
+        """Map x (B, T, D) to outputs (B, T, D). ``memory`` (B, S, D) has the states of the source."""
         x = self.self_residual(x, lambda y: self.self_attention(y, y, None, causal=True))
         x = self.cross_residual(x, lambda y: self.cross_attention(y, memory, mask))
         return self.feed_forward_residual(x, self.feed_forward)
@@ -170,7 +170,7 @@ class DecoderLayer(nn.Module):
 
 
 def relative_shift(scores: Tensor) -> Tensor:
-    """Scores by distance (B, H, T, S + 1), from S down to 0, -> scores by key (B, H, T, S), without a copy.
+    """Convert scores by distance (B, H, T, S + 1), from S down to 0, to scores by key (B, H, T, S), without a copy.
 
     Dai et al. 2019 (appendix B) call this a shift, Huang et al. 2018 (section 3.4.1) a skew. The row of query i moves
     left by T − i positions, one less than the row above. This is done by reading rows of S + 1 elements as rows of
@@ -190,6 +190,6 @@ class RelativePositions(nn.Module):
         self.weight = nn.Parameter(mg.zeros(heads, distances, width))
 
     def forward(self, q: Tensor, keys: int) -> Tensor:
-        """Queries (B, H, T, W), for the last of S ``keys`` -> q E_rᵀ by key (B, H, T, S), skewed."""
+        """For queries (B, H, T, W) at the last T of S ``keys``, return q E_rᵀ by key (B, H, T, S), skewed."""
         distance = mg.arange(keys, -1, -1, device=q.device).clamp(max=self.weight.shape[1] - 1)
         return relative_shift(q @ self.weight[:, distance].mT)  # (B, H, T, S + 1) -> (B, H, T, S)

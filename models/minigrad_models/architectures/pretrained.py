@@ -54,7 +54,7 @@ class Rule:
 
 
 def to_ours(weights: Mapping[str, Tensor], rules: Sequence[Rule], layers: int) -> tuple[Weights, list[str]]:
-    """A file's weights under the model's names, and the names that do not match any rule. Raises ValueError if a joined
+    """Returns a file's weights under the model's names, and the names that match no rule. Raises ValueError if a joined
     weight cannot be split evenly."""
     rest = dict(weights)
     result: Weights = {}
@@ -88,7 +88,7 @@ class Pretrained(nn.Module):
     MODEL_TYPE: ClassVar[str]  # the architecture's name in config.json
     ARCHITECTURE: ClassVar[str]  # the class of the transformers library that has the same weights
     HEADS: ClassVar[tuple[str, ...]] = ()  # prefixes of weights that a file may lack; they are initialised randomly
-    READ: ClassVar[tuple[str, ...]] = ()  # entries that are read, not written, as others have the same content
+    READ: ClassVar[tuple[str, ...]] = ()  # entries that are read but not written, as others have the same content
     config: Any  # the sizes
     tokenizer: Any = None  # the folder's ``tokenizers.Tokenizer``, or None
 
@@ -109,9 +109,9 @@ class Pretrained(nn.Module):
     def from_pretrained(cls: type[Model], folder: str | os.PathLike[str], **changes: Any) -> Model:
         """Read the model and its tokenizer from a folder with the files listed in this module's docstring. The model is
         in evaluation mode, and code in the files never runs. ``changes`` replace entries of config.json, such as a
-        dropout. Raises FileNotFoundError if the folder or a file is missing, and ValueError if the files are for
-        another architecture, do not match each other, or are damaged (RuntimeError for the weights file). Warns if the
-        file lacks this model's head, which is then initialised randomly, or has weights that the model does not use."""
+        dropout. Raises FileNotFoundError if the folder or a file is missing, RuntimeError if the weights file is
+        damaged, and ValueError if the files are for another architecture, do not match each other, or are damaged.
+        Warns if the file lacks this model's head, which is then initialised randomly, or has unused weights."""
         path = Path(folder)
         published = {**read_config(path, cls.MODEL_TYPE), **changes}
         file = weights_file(path)
@@ -156,7 +156,7 @@ class Pretrained(nn.Module):
             which = named(self.their_names(whole))
             raise ValueError(f"{file} stores {which} as {ours[whole[0]].dtype}: weights must be floating-point")
         if missing:
-            warnings.warn(f"{file} has no head of this kind: {named(missing)} start at random", stacklevel=3)
+            warnings.warn(f"{file} has no head of this kind: {named(missing)} get random values", stacklevel=3)
         if unknown:
             warnings.warn(f"{file} has weights unknown to {type(self).__name__}: {named(unknown)}", stacklevel=3)
         self.load_state_dict({**there, **ours})
@@ -209,9 +209,9 @@ def read_config(folder: Path, model_type: str) -> dict[str, Any]:
 def from_published(
     kind: Callable[..., C], published: dict[str, Any], fields: Mapping[str, str], fixed: Mapping[str, Any]
 ) -> C:
-    """A configuration (a dataclass) from the entries of a config.json. Missing entries get their defaults. ``fields``
-    maps the file's names to the dataclass's; ``fixed`` entries must have the given value if present. Raises ValueError
-    if an entry has the wrong type, is out of range, or is not supported by the model."""
+    """Build a configuration (a dataclass) from the entries of a config.json. Missing entries get their defaults.
+    ``fields`` maps the file's names to the dataclass's; ``fixed`` entries must have the given value if present. Raises
+    ValueError if an entry has the wrong type, is out of range, or is not supported by the model."""
     for name, value in fixed.items():
         if published.get(name, value) != value:
             raise ValueError(f"it has {name} = {short(published[name])}; this model supports only {value}")
@@ -254,7 +254,7 @@ def check_sizes(config: Any, ids: Collection[str] = ()) -> None:
 
 
 def weights_file(folder: Path) -> Path:
-    """The weights file in a folder, or the index of several files. Raises FileNotFoundError if both are missing."""
+    """The weights file in a folder, or the index of several files. Raises FileNotFoundError if neither exists."""
     for name in FILES:
         if (folder / name).is_file():
             return folder / name

@@ -1,12 +1,12 @@
 """BERT, "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al. 2019, arXiv 1810.04805), with all heads.
 
-The encoder of "Attention Is All You Need" over one or two texts. It is trained to fill in masked words and to predict
-whether the second text follows the first (section 3.1), then, with one more layer, on a task (section 3.2).
-``from_pretrained(folder)`` reads the files of the transformers classes with the same names.
+The encoder of "Attention Is All You Need" over one or two texts. It is first trained to fill in masked words and to
+predict whether the second text follows the first (section 3.1). One more layer is then added to train it on a task
+(section 3.2). ``from_pretrained(folder)`` reads the files of the transformers classes with the same names.
 
-Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary. Every model takes ``input_ids`` (B, T),
-``attention_mask`` (B, T) with 1 or True at tokens and 0 or False at padding (None: no padding), and ``token_type_ids``
-(B, T) with 0 in the first text and 1 in the second (None: all 0).
+Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary. Every model takes three inputs, (B, T) each:
+``input_ids``; ``attention_mask``, which is 1 or True at tokens and 0 or False at padding (None: no padding); and
+``token_type_ids``, which are 0 in the first text and 1 in the second (None: all 0).
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def label_names(published: Mapping[str, Any]) -> list[str]:
 
 
 class PretrainedBert(Pretrained):
-    """Reads and writes the files of all models here. ``RULES`` has the names of a head's weights."""
+    """Reads and writes the files of all models in this module. ``RULES`` contains the names of a head's weights."""
 
     MODEL_TYPE, READ = "bert", ("num_labels",)
     HEADS: ClassVar[tuple[str, ...]] = ()
@@ -205,8 +205,8 @@ class Bert(PretrainedBert):
         return self.dropout(self.norm(self.embedding(tokens) + of_types + self.position_embedding(positions)))
 
     def through(self, input_ids: Tensor, attention_mask: Mask, token_type_ids: Types) -> Iterator[Tensor]:
-        """The input of the first layer, then the output of each layer (B, T, D). Raises ValueError if there are more
-        tokens than positions."""
+        """Yield the input of the first layer, then the output of each layer, (B, T, D) each. Raises ValueError if there
+        are more tokens than positions."""
         if (count := input_ids.shape[1]) > self.config.positions:
             raise ValueError(f"{count:,} tokens do not fit in the model's {self.config.positions:,} positions")
         x = self.embed(input_ids, mg.arange(count, device=input_ids.device)[None], token_type_ids)
@@ -227,15 +227,15 @@ class Bert(PretrainedBert):
     def hidden_states(
         self, input_ids: Tensor, attention_mask: Mask = None, token_type_ids: Types = None
     ) -> list[Tensor]:
-        """The input of the first layer and the outputs of all layers: L + 1 times (B, T, D)."""
+        """The input of the first layer and the outputs of all layers: L + 1 tensors (B, T, D)."""
         return list(self.through(input_ids, attention_mask, token_type_ids))
 
     def pooled(self, states: Tensor) -> Tensor:
-        """States (B, T, D) -> (B, D): a layer applied to the state of the first token, [CLS]."""
+        """States (B, T, D) -> vectors (B, D), which a layer computes from the state of the first token, [CLS]."""
         return self.pooler(states[:, 0]).tanh()
 
     def sentence_embeddings(self, input_ids: Tensor, attention_mask: Mask = None) -> Tensor:
-        """The mean of a text's states, normalised (B, D), so that the dot product of two means is their cosine
+        """The normalised mean of each text's states (B, D). The dot product of two such means is their cosine
         similarity, as in Sentence-BERT (Reimers and Gurevych 2019, arXiv 1908.10084)."""
         states = self(input_ids, attention_mask)
         if attention_mask is None:
@@ -245,9 +245,9 @@ class Bert(PretrainedBert):
 
     @mg.no_grad()
     def encode(self, texts: str | Sequence[str], batch: int = 32, longest: int = 0) -> Tensor:
-        """The ``sentence_embeddings`` (N, D) of N texts, or of one text, with the model's tokenizer and no dropout:
-        ``batch`` texts of similar length at a time, and at most ``longest`` tokens of each (0: the model's positions).
-        Raises ValueError if the model has no tokenizer, ``batch`` is below 1, or ``longest`` is out of range."""
+        """The ``sentence_embeddings`` (N, D) of N texts, or of one text, without dropout. The model reads ``batch``
+        texts of similar length at a time, and at most ``longest`` tokens of each (0: one per position). Raises
+        ValueError if the model has no tokenizer, ``batch`` is below 1, or ``longest`` is out of range."""
         if self.tokenizer is None:
             raise ValueError("this model has no tokenizer: set model.tokenizer, or load a folder that has one")
         if batch < 1 or not 0 <= longest <= self.config.positions:
@@ -281,7 +281,7 @@ class Bert(PretrainedBert):
 
 
 def padded(rows: Sequence[Sequence[int]], padding: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Lists of numbers as an array (B, T), int64, padded to the longest."""
+    """Convert lists of numbers to an int64 array (B, T), padded to the longest list."""
     result = np.full((len(rows), max(map(len, rows))), padding, np.int64)
     for row, values in zip(result, rows, strict=True):
         row[: len(values)] = values
@@ -349,7 +349,7 @@ class BertWithLogits(BertWithHead):
         return x
 
     def loss(self, input_ids: Tensor, targets: Tensor, **inputs: Tensor | None) -> Tensor:
-        """The mean cross-entropy of targets (B) or (B, T), IGNORED where a target is missing."""
+        """The mean cross-entropy of targets (B,) or (B, T). Missing targets are IGNORED."""
         logits = self(input_ids, **inputs)
         return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED)
 
@@ -387,8 +387,8 @@ class BertForPreTraining(BertWithWords):
         return self.logits(states), self.next_sentence(self.bert.pooled(states))
 
     def losses(self, input_ids: Tensor, words: Tensor, follows: Tensor, **inputs: Tensor | None) -> Pair:
-        """The mean cross-entropies of the masked words (B, T), IGNORED elsewhere, and of the next sentence (B), which
-        is 0 if it follows and 1 if not. The loss is their sum."""
+        """The mean cross-entropies of both tasks, whose sum is the loss. ``words`` (B, T) has the masked words, and
+        IGNORED elsewhere. ``follows`` (B,) is 0 if text 2 follows and 1 if not."""
         states = self.bert(input_ids, **inputs)
         of_pairs = F.cross_entropy(self.next_sentence(self.bert.pooled(states)), follows)
         return self.words.loss(states, self.bert.embedding.weight, words), of_pairs
@@ -404,7 +404,7 @@ class BertForMaskedLM(BertWithWords):
         return self.logits(self.bert(input_ids, attention_mask, token_type_ids))
 
     def loss(self, input_ids: Tensor, words: Tensor, **inputs: Tensor | None) -> Tensor:
-        """The mean cross-entropy of the masked words (B, T), IGNORED elsewhere."""
+        """The mean cross-entropy of the masked words. ``words`` (B, T) is IGNORED at all other tokens."""
         return self.words.loss(self.bert(input_ids, **inputs), self.bert.embedding.weight, words)
 
 
@@ -426,13 +426,13 @@ class BertClassifier(BertWithLogits):
 
 
 class BertForSequenceClassification(BertClassifier):
-    """Text or pair -> logits of labels (B, labels): figure 4 a, b."""
+    """Single texts or pairs -> logits of labels (B, labels): figure 4 a and b."""
 
     ARCHITECTURE, POOLED = "BertForSequenceClassification", True
 
     def loss(self, input_ids: Tensor, targets: Tensor, **inputs: Tensor | None) -> Tensor:
-        """The mean cross-entropy of integer targets (B); for floating-point targets (B, labels), the mean binary
-        cross-entropy (multi-label). With one label, the mean squared error of numbers (B)."""
+        """The mean cross-entropy of integer targets (B,), or the mean binary cross-entropy of floating-point targets
+        (B, labels), for multi-label tasks. If there is one label, the mean squared error of numbers (B,)."""
         logits = self(input_ids, **inputs)
         if self.config.labels == 1:
             return F.mse_loss(logits.flatten(), targets.flatten().to(logits.dtype))
@@ -442,8 +442,8 @@ class BertForSequenceClassification(BertClassifier):
 
 
 class BertForMultipleChoice(BertClassifier):
-    """C pairs, such as a question with each answer (section 4.4): all inputs (B, C, T) -> logits (B, C).
-    ``loss`` takes the correct choices (B)."""
+    """Scores C pairs, such as a question with each of its answers (section 4.4): all inputs (B, C, T) -> logits (B, C).
+    ``loss`` takes the indices of the correct choices (B,)."""
 
     ARCHITECTURE, POOLED = "BertForMultipleChoice", True
     LAYERS = {**BertClassifier.LAYERS, "classifier": lambda config: nn.Linear(config.d_model, 1)}
@@ -477,7 +477,7 @@ class BertForQuestionAnswering(BertWithHead):
         return first, last
 
     def loss(self, input_ids: Tensor, first: Tensor, last: Tensor, **inputs: Tensor | None) -> Tensor:
-        """The mean of the cross-entropies of the first and the last token (B); targets of T or more are ignored."""
+        """The mean of the cross-entropies of the first and the last token. Targets (B,) of T or more are ignored."""
         t = input_ids.shape[1]
         pairs = zip(self(input_ids, **inputs), (first, last), strict=True)
         of_first, of_last = (F.cross_entropy(x, y.clamp(0, t), ignore_index=t) for x, y in pairs)

@@ -64,7 +64,7 @@ def find(folder: Path, *names: str) -> Path:
 
 
 def sentences(path: Path, names: Mapping[str, str]) -> list[Labelled]:
-    """SST-2: sentence, tab, label. ``names`` maps the file's label numbers to names."""
+    """Read SST-2: each line is a sentence, a tab and a label. ``names`` maps the file's label numbers to names."""
     result = []
     for number, line in lines(path):
         text, tab, label = line.rpartition("\t")
@@ -77,8 +77,8 @@ def sentences(path: Path, names: Mapping[str, str]) -> list[Labelled]:
 
 
 def pairs(path: Path, names: Mapping[str, str]) -> list[Labelled]:
-    """MRPC: label, two numbers and two sentences, separated by tabs, after a header. Quotation marks are part of the
-    sentences. Raises the same errors as ``sentences``."""
+    """Read MRPC: after a header, each line is a label, two numbers and two sentences, separated by tabs. Quotation
+    marks are part of the sentences. Raises the same errors as ``sentences``."""
     result = []
     for number, line in lines(path):
         if number == 1 or not line.strip():
@@ -92,8 +92,8 @@ def pairs(path: Path, names: Mapping[str, str]) -> list[Labelled]:
 
 
 def tagged(path: Path) -> list[Tagged]:
-    """CoNLL-2003: one word per line in the first column, its tag in the last, and an empty line after each sentence.
-    Tags may be in IOB1, as in the original, or IOB2. Raises ValueError for a line without a tag."""
+    """Read CoNLL-2003: each line has a word in its first column and the word's tag in its last; an empty line ends a
+    sentence. Tags may be in IOB1, as in the original, or IOB2. Raises ValueError for a line without a tag."""
     result: list[Tagged] = []
     words: list[str] = []
     tags: list[str] = []
@@ -111,7 +111,7 @@ def tagged(path: Path) -> list[Tagged]:
 
 
 def iob2(tags: Sequence[str]) -> list[str]:
-    """Tags in which each entity begins with B. In IOB1, B only marks an entity right after another of its type."""
+    """Convert tags to IOB2, where B begins every entity. In IOB1, B only separates adjacent entities of one type."""
     before = ["O", *tags[:-1]]
     return [
         f"B-{tag[2:]}" if tag.startswith("I-") and last[2:] != tag[2:] else tag
@@ -120,7 +120,7 @@ def iob2(tags: Sequence[str]) -> list[str]:
 
 
 def questions(path: Path) -> list[Question]:
-    """SQuAD (Rajpurkar et al. 2016), version 1.1: {"data": [{"paragraphs": [{"context", "qas": [{"id", "question",
+    """Read SQuAD 1.1 (Rajpurkar et al. 2016): {"data": [{"paragraphs": [{"context", "qas": [{"id", "question",
     "answers": [{"text", "answer_start"}]}]}]}]}. Answers may be missing. Raises FileNotFoundError if the file does not
     exist, and ValueError if it is damaged or an answer is not at the given position."""
     text, result = "\n".join(line for _, line in lines(path)), []
@@ -154,7 +154,7 @@ def filled(items: list[Item], path: Path) -> list[Item]:
 
 
 def held_out(items: Sequence[Item], part: int = 10) -> tuple[list[Item], list[Item]]:
-    """Shuffle the examples, and split off every ``part``-th, returned last. The split is the same in all runs."""
+    """Shuffle the examples and hold out every ``part``-th. Returns (rest, held out), the same in all runs."""
     order = np.random.default_rng(0).permutation(len(items)).tolist()
     return [items[i] for place, i in enumerate(order) if place % part], [items[i] for i in order[::part]]
 
@@ -179,10 +179,10 @@ class Batch(NamedTuple):
 
 
 class Encoder:
-    """Encodes texts as word pieces with a copy of a model's ``tokenizers.Tokenizer``, and truncates them, the longer
-    text of a pair first, to a length that includes special tokens. A special token in a text ("[SEP]") is plain text.
-    With ``windows``, if a pair is too long, its second text is split into several features that overlap by a quarter.
-    ``cut`` is the number of texts truncated by the last call."""
+    """Encodes texts as word pieces with a copy of a model's ``tokenizers.Tokenizer``. Truncates them, the longer text
+    of a pair first, to ``longest`` pieces, including special tokens. A special token in a text ("[SEP]") is plain text.
+    With ``windows``, the second text of an overlong pair is split into several features that overlap by a quarter.
+    ``cut`` is the number of texts that the last call truncated."""
 
     def __init__(self, tokenizer: Any, longest: int, windows: bool = False) -> None:
         self.whole, self.tokenizer = (load_library().Tokenizer.from_str(tokenizer.to_str()) for _ in range(2))

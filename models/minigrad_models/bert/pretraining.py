@@ -1,6 +1,6 @@
 """Pre-training on text: masked words and next sentences (Devlin et al. 2019, section 3.1, appendices A.1 and A.2).
 
-The text is read as a sequence of sentences: lines are split after full stops, question and exclamation marks. An
+The text is read as a sequence of sentences: lines are split after full stops, question marks and exclamation marks. An
 example is a sequence of sentences within the length limit, split into text A and text B. In half of the examples, text
 B is replaced with sentences from elsewhere. The random numbers depend only on the seed, the epoch and the batch, so
 each epoch has new masks and training can resume anywhere.
@@ -33,7 +33,7 @@ from .bert_data import lines
 from .train_bert import Size, fit, from_scratch, tell
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"'”’)])\s+")
-MASKED, TO_MASK, TO_RANDOM = 0.15, 0.8, 0.1  # of all pieces; of the pieces to predict
+MASKED, TO_MASK, TO_RANDOM = 0.15, 0.8, 0.1  # the share of pieces to predict; shares of these
 SHORT = 0.1  # the fraction of the examples that have a random, shorter length
 TRIES = 10  # attempts to find a sentence that fits
 AROUND = 3  # special tokens: [CLS] A [SEP] B [SEP]
@@ -95,8 +95,8 @@ class Sentences:
         return int(np.searchsorted(self.starts, self.starts[first] + space, "right")) - 1
 
     def _elsewhere(self, first: int, last: int, space: int, random: np.random.Generator) -> int:
-        """A random sentence outside a run (or inside, if there is no other) that fits without truncation, like
-        sentences that follow: truncation would reveal the label."""
+        """A random sentence outside a run, or inside it if there is no other. If possible, the sentence fits without
+        truncation, which would reveal that it does not follow."""
         others = len(self) - (last - first)
         for _ in range(TRIES):
             place = int(random.integers(others or len(self)))
@@ -106,7 +106,7 @@ class Sentences:
         return place
 
     def _span(self, first: int, last: int, most: int) -> tuple[int, int]:
-        """The range of at most ``most`` pieces in the sentences from ``first`` to ``last`` (excluded)."""
+        """The range of the first pieces, at most ``most``, of the sentences from ``first`` to ``last`` (excluded)."""
         begin = int(self.starts[first])
         return begin, min(int(self.starts[last]), begin + most)
 

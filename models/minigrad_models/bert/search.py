@@ -19,7 +19,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Near(NamedTuple):
-    """A matching line: its number, from 1, and its cosine similarity with the query."""
+    """A matching line, its cosine similarity with the query, and its line number, which starts at 1."""
 
     score: float
     number: int
@@ -27,8 +27,8 @@ class Near(NamedTuple):
 
 
 class Index:
-    """The non-empty lines of a text file, with their embeddings (N, D) from the model in a folder (None: MiniLM). The
-    model reads ``longest`` pieces of a line, by default LONGEST (see ``length``). Raises OSError, ValueError or
+    """The non-empty lines of a text file, and their embeddings (N, D) by the model in ``folder`` (None: MiniLM). The
+    model reads at most ``longest`` pieces of a line (None: LONGEST; see ``length``). Raises OSError, ValueError or
     RuntimeError if the file or the model cannot be used."""
 
     def __init__(self, path: Path, folder: Path | None, longest: int | None = None) -> None:

@@ -48,7 +48,7 @@ ARTICLES = re.compile(r"\b(a|an|the)\b")
 OUTSIDE = "O"
 V = TypeVar("V", bound=Hashable)
 Array = np.ndarray[Any, np.dtype[Any]]
-Read = tuple[Feature, Array]  # and the model's output for it
+Read = tuple[Feature, Array]  # a feature, and the model's output for it
 Class = tuple[str, float]  # a label, and its probability
 Tags = tuple[str, ...]  # the tags of the words
 Answer = tuple[str, float]  # a span of the text, and the sum of its two logits
@@ -95,7 +95,7 @@ class Task(ABC):
         """The examples in one file, with their labels or answers."""
 
     def said(self, examples: Sequence[Any]) -> Iterable[str]:
-        """All labels of some examples; empty for a task without labels."""
+        """All labels in the examples. The result is empty if the task has no labels."""
         return ()
 
     def loss(self, model: Any, batch: Batch) -> tuple[Tensor, float]:
@@ -177,7 +177,7 @@ class Classification(Task):
         return [(most_frequent(self.said(train)), 1.0)] * len(dev)
 
     def parse(self, line: str) -> Any:
-        """Parse a line as an unlabelled example: a text, or two texts separated by a tab. Raises ValueError."""
+        """Parse a line as an unlabelled example. Raises ValueError unless it is a text, or two separated by a tab."""
         texts = tuple(text.strip() for text in line.split("\t"))
         if len(texts) != self.count or not all(texts):
             form = "two texts separated by a tab" if self.count == 2 else "a text without a tab"
@@ -270,8 +270,8 @@ class Spans(Task):
 
 
 def span_of(places: Sequence[tuple[int, int] | None], answer: str, start: int) -> tuple[int, int]:
-    """The first and last piece of an answer in a window; 0, 0 if the window does not contain all of it. ``places`` has
-    the character range of each piece, or None if the piece is not from the text. The answer begins at ``start``.
+    """The first and last piece of an answer in a window, or 0, 0 if the window does not contain the whole answer. For
+    each piece, ``places`` has its character range, or None if it is not from the text. The answer begins at ``start``.
     """
     end = start + len(answer)
     inside = [i for i, place in enumerate(places) if place is not None and place[0] < end and place[1] > start]
@@ -282,8 +282,8 @@ def span_of(places: Sequence[tuple[int, int] | None], answer: str, start: int) -
 
 
 def best_span(logits: Array, allowed: Array) -> tuple[tuple[int, int] | None, float]:
-    """The first and last piece of the span with the largest sum of logits (T, 2), among spans of at most LONGEST_ANSWER
-    pieces. Both must be ``allowed`` (T,), that is, in the text. Logits beyond T are padding."""
+    """The first and last piece of the span with the largest sum of logits (T, 2), and this sum. A span has at most
+    LONGEST_ANSWER pieces, and its first and last piece must be ``allowed`` (T,). Logits beyond T are padding."""
     size = len(allowed)
     if not allowed.any():
         return None, -np.inf
@@ -312,7 +312,7 @@ def overlap(text: str, right: str) -> float:
 
 @dataclass(frozen=True)
 class Tagging(Task):
-    """Assigns tags to words. The state of each word's first piece goes through a linear layer; its other pieces have no
+    """Assigns tags to words. The state of each word's first piece goes through a linear layer; the other pieces have no
     tag (Devlin et al. 2019, section 5.3). The seqeval library counts entities as conlleval does."""
 
     kind, unit = BertForTokenClassification, "words"
@@ -332,7 +332,7 @@ class Tagging(Task):
         return (tag for example in examples for tag in example.tags or ())
 
     def features(self, examples: Sequence[Tagged], encoder: Encoder, labels: Sequence[str]) -> list[Feature]:
-        """The target is a list with the tag number at the first piece of each word."""
+        """The target is a list with the tag number at the first piece of each word, and IGNORED at all other pieces."""
         numbers = {label: i for i, label in enumerate(labels)}
         result = []
         for i, encoding in enumerate(encoder([list(example.words) for example in examples], are_words=True)):

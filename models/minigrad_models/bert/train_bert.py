@@ -36,7 +36,7 @@ from .bert_data import Encoder, Feature, batch_of
 from .tasks import TASKS, AnyTask, Array, Recipe
 
 WARMUP = 0.1  # the fraction of updates during which the learning rate rises
-DECAY = 0.01  # of the weights per update, times the rate; not applied to biases and norms
+DECAY = 0.01  # of the weights per update, times the learning rate; not applied to biases and norms
 SHORTEST = 16  # pieces to read at once: a window must be longer than its overlap with the next window
 AT_ONCE = 64  # features in an evaluation batch
 MODEL, TASK = "model", "task.json"
@@ -46,8 +46,8 @@ Model = TypeVar("Model", bound=Pretrained)
 
 
 class Size(NamedTuple):
-    """The size of a model with random weights: L, D and H (feed-forward networks are 4 D wide), the maximum number of
-    word pieces, and the dropout of sub-layers, embeddings and attention."""
+    """The size of a model with random weights: L, D (feed-forward networks have width 4 D) and H, the maximum number of
+    word pieces, and the dropout probability for sub-layers, embeddings and attention."""
 
     layers: int = 4
     width: int = 128
@@ -100,7 +100,7 @@ def from_scratch(
 def begin(
     kind: type[Model], source: str | None, texts: Iterable[str], size: Size, positions: int, labels: list[str]
 ) -> Model:
-    """The model to fine-tune: from a folder, from "scratch" with ``positions`` positions, or MiniLM if source is None.
+    """The model to fine-tune. ``source`` is a folder, "scratch" (with ``positions`` positions), or None for MiniLM.
     Raises OSError, ValueError or RuntimeError if the weights are missing or cannot be used."""
     if source == SCRATCH:
         return from_scratch(kind, texts, size, positions, labels)
@@ -112,8 +112,8 @@ def begin(
 
 
 def length(requested: int | None, usual: int, model: Pretrained) -> int:
-    """The number of pieces that a model reads at once: as ``requested``, or the usual number up to the model's
-    positions. Raises ValueError if more pieces are requested than the model has positions."""
+    """The number of pieces that a model reads at once. If ``requested`` is None, this is ``usual``, or the number of
+    positions if smaller. Raises ValueError if more pieces are requested than the model has positions."""
     longest = min(usual, model.config.positions) if requested is None else requested
     if longest > model.config.positions:
         positions = model.config.positions
@@ -247,7 +247,7 @@ def identity(task: AnyTask, options: Options, model: Pretrained, examples: Seque
 
 
 def load(path: Path) -> Trained:
-    """The model in a run folder, or in its model folder."""
+    """Load a fine-tuned model from a run folder, or from the model folder in it."""
     folder = path / MODEL if (path / MODEL / TASK).is_file() else path
     file = folder / TASK
     if not file.is_file():

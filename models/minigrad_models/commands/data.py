@@ -1,5 +1,5 @@
 """``minigrad data``: downloads the published data sets in ``data.toml`` to the folder where programs look for them. A
-file has the suffix .part until its SHA-256 hash is verified. The next attempt or call resumes the download."""
+file has the suffix .part until its SHA-256 hash is verified. The next attempt or call resumes a broken download."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class File(NamedTuple):
 
 
 def add(p: argparse.ArgumentParser) -> None:
-    """The options of ``data``."""
+    """Add the options of ``data``."""
     p.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(SETS)} (default: list them)")
     text = f"folder of all data sets (default: {DATA}, or data)"
     p.add_argument("--folder", type=Path, default=os.environ.get(DATA) or "data", metavar="DIR", help=text)
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
 def fetch(file: File, folder: Path) -> None:
     """Download a file unless it exists. Raises OSError or HTTPException if the connection breaks or a file cannot be
-    written; ValueError, KeyError or BadZipFile if the address or the folder has a different file."""
+    written, and ValueError, KeyError or BadZipFile if the address or the folder has a different file."""
     path, places = folder / file.path, file.places(folder)
     part = path.with_name(f"{path.name}.part")
     if all(place.exists() for place in places):

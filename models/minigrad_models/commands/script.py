@@ -13,14 +13,14 @@ from ..programs.options import whole
 
 
 def add_program(p: argparse.ArgumentParser) -> None:
-    """The options that name the program and its arguments."""
+    """Add the options for the program and its arguments."""
     p.add_argument("-m", action="store_true", dest="is_module", help="the program is a module, as with python -m")
     p.add_argument("program", help="a file or, with -m, a module")
     p.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
 
 
 def add_profile(p: argparse.ArgumentParser) -> None:
-    """The options of ``profile``."""
+    """Add the options of ``profile``."""
     p.add_argument("--by", choices=("op", "module"), default="op", help="a row for each op (default) or each module")
     p.add_argument("--rows", type=whole(), default=20, metavar="N", help="show the N slowest rows (default: 20)")
     p.add_argument("--memory", action="store_true", help="also measure memory, which takes longer")

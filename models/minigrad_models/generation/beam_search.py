@@ -39,7 +39,7 @@ class Decoder(Protocol):
     start: Tensor
 
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T), one more on each call -> logits (N, V) of the next token."""
+        """Takes the tokens so far (N, T), one more on each call, and returns the logits (N, V) of the next token."""
 
     def reorder(self, rows: Tensor, num_beams: int) -> None:
         """Continue row rows[n] as row n. From now on each sentence has ``num_beams`` adjacent rows. Sentences may be
@@ -97,11 +97,11 @@ def sample(
     eos_token_id: int | None = EOS,
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
-    """Sample tokens from softmax(logits / temperature), or only from the likeliest tokens: the ``top_k`` likeliest, or
-    the smallest set of tokens with a total probability of at least ``top_p``, after temperature and ``top_k`` (nucleus
-    sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). All sentences share one random number generator
-    (``minigrad.manual_seed``), so a result depends on the rest of the batch. Scores are the model's log-probabilities,
-    before temperature, top_k or top_p is applied. For the other arguments see ``greedy``."""
+    """Sample tokens from softmax(logits / temperature). ``top_k`` keeps only the ``top_k`` most likely tokens.
+    ``top_p`` then keeps only the smallest set of most likely tokens with a total probability of at least ``top_p``
+    (nucleus sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1). All sentences share one random number
+    generator (``minigrad.manual_seed``), so a result depends on the rest of the batch. Scores are the model's
+    log-probabilities, before temperature, top_k or top_p is applied. For the other arguments, see ``greedy``."""
     if not temperature > 0:
         raise ValueError(f"temperature must be positive, not {temperature}; for 0, use greedy()")
     if top_k is not None and top_k < 1:
@@ -120,8 +120,8 @@ def sample(
 def _likeliest(
     logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
 ) -> tuple[Tensor, Tensor | None]:
-    """The distribution over a part of the vocabulary, so that sampling is cheap: probabilities (N, K) that sum to 1,
-    and their tokens (N, K), or None if K is V and they are in vocabulary order."""
+    """A distribution over a part of the vocabulary, so that sampling is cheap. Returns probabilities (N, K) that sum to
+    1, and their tokens (N, K), or None instead if K is V and they are in vocabulary order."""
     logits, ids = (logits - logits.amax(-1, keepdim=True)) / temperature, None
     if top_k is not None and top_k < logits.shape[-1]:
         logits, ids = logits.topk(top_k)
@@ -129,8 +129,8 @@ def _likeliest(
     if top_p is not None:
         if ids is None:
             p, ids = p.sort(-1, descending=True)
-        before = p.cumsum(-1) - p  # a token is kept if likelier tokens do not reach top_p
-        before[:, 0] = 0.0  # the likeliest token is always kept
+        before = p.cumsum(-1) - p  # a token is kept if more likely ones do not reach top_p
+        before[:, 0] = 0.0  # the most likely token is always kept
         p = p.masked_fill(before >= top_p, 0.0)
         p = p / p.sum(-1, keepdim=True)
     return p, ids
@@ -175,7 +175,7 @@ def _generate(
 
 
 def _remaining(active: list[int], ended: list[bool], like: Tensor) -> tuple[list[int], Tensor]:
-    """The sentences that have not ended, and their indices on the device of a tensor."""
+    """The sentences that have not ended, and a tensor of their row indices on the device of ``like``."""
     places = [n for n, is_over in enumerate(ended) if not is_over]
     return [active[n] for n in places], mg.tensor(places, device=like.device).long()
 
@@ -193,18 +193,18 @@ def beam_search(
     early_stopping: bool = True,
     eos_token_id: int | None = EOS,
 ) -> list[list[Hypothesis]]:
-    """Beam search: continues the W likeliest prefixes of each sentence, and ranks finished hypotheses by
+    """Beam search: continue the W most likely prefixes of each sentence, and rank finished hypotheses by
 
         log P(Y | X) / lp(Y),    lp(Y) = ((5 + |Y|) / 6)^α
 
     (Wu et al. 2016, arXiv 1609.08144, equation 14, without its coverage penalty), where |Y| includes EOS. At each step,
-    the continuations of a sentence by all tokens are sorted by log P. Continuations among the first W that end are
-    finished, and the W best others are continued. Returns at most W hypotheses for each sentence, best first. If none
-    ended before the limit, these are the beams.
+    all one-token continuations of a sentence's prefixes are sorted by log P. Those among the first W that end become
+    finished hypotheses, and the W best others are continued. Returns at most W hypotheses for each sentence, best
+    first. If none ended before the limit, its beams are returned.
 
     Args:
         max_new_tokens, eos_token_id: see ``greedy``.
-        num_beams: W. With early_stopping, 1 returns the same result as ``greedy``.
+        num_beams: W. With early_stopping, W = 1 returns the same result as ``greedy``.
         length_penalty: α (0 ranks by log P, which favours short sentences), or lp itself as a function of the length.
         early_stopping: if True, a sentence is done after W finished hypotheses, as in fairseq, although a longer one
             might rank higher. If False, it is done when no beam can beat the W-th finished hypothesis. log P only
@@ -228,8 +228,8 @@ def wu(alpha: float) -> LengthPenalty:
 
 
 def power(alpha: float) -> Callable[[float], float]:
-    """|Y|^α as a function of |Y|: fairseq's ``--lenpen``. At the same α it favours long sentences more than ``wu``:
-    from 10 to 20 tokens it grows by a factor of 2^α, but ``wu`` by (25/15)^α. Raises the errors of ``wu``."""
+    """|Y|^α as a function of |Y|, as in fairseq's ``--lenpen``. For the same α, it favours long sentences more than
+    ``wu``: from 10 to 20 tokens, it grows by a factor of 2^α, but ``wu`` by (25/15)^α. Raises the errors of ``wu``."""
     if not math.isfinite(alpha):
         raise ValueError(f"length_penalty must be a finite number, not {alpha}")
     return lambda length: float(length) ** alpha
@@ -247,7 +247,7 @@ class _Beam:
     eos_token_id: int | None
 
     def __post_init__(self) -> None:
-        # (N, T), with the W rows of a sentence together, likeliest first; W is initially 1
+        # (N, T), with the W rows of a sentence together, most likely first; W is initially 1
         self.tokens = self.decoder.start
         self.active = list(range(len(self.limits)))  # the indices of the sentences that are not done
         self.texts: list[list[int]] = [[] for _ in self.limits]  # the new tokens of each row
@@ -274,8 +274,8 @@ class _Beam:
             self.decoder.reorder(rows, size)
 
     def candidates(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """ln Σ eˣ of each row's logits (N, 1), and the 2W best continuations of each sentence (b, 2W), best first: log
-        P, row, token. Even if W of them end, W remain, and each is among the 2W best of its row."""
+        """Returns ln Σ eˣ of each row's logits (N, 1), and log P, row and token of each sentence's 2W best
+        continuations (b, 2W), best first. Even if W of them end, W remain, and each is among the 2W best of its row."""
         logits = self.decoder.next_logits(self.tokens)
         norm = logits.logsumexp(-1, keepdim=True)
         best, ids = logits.topk(min(2 * self.size, logits.shape[1]))
@@ -294,9 +294,9 @@ class _Beam:
         return self.early_stopping or hypotheses[self.size - 1].score >= bound
 
     def finish(self, length: int, best: list[Rows], following: list[Rows]) -> list[bool]:
-        """Rank the beams that end, and return whether each sentence is done. ``best`` has the W best candidates,
-        ``following`` the W best that do not end (at a limit, they end if no other has), each as log P, rows and tokens
-        (b, W)."""
+        """Rank the beams that end, and return whether each sentence is done. ``best`` has the W best candidates, and
+        ``following`` the W best that do not end (at a limit, they end if no other has). Both have log P, rows and
+        tokens, (b, W) each."""
         over, texts = [], []
         for n, i in enumerate(self.active):
             for p, row, token in zip(*(column[n] for column in best), strict=True):
@@ -330,7 +330,7 @@ def limits_of(max_new_tokens: Limits, batch: int) -> list[int]:
 
 
 def _read(*tensors: Tensor) -> list[Any]:
-    """Tensors as nested lists, copied from a GPU at once, in float64, which can represent every token."""
+    """Tensors as nested lists. A GPU's are copied together, as float64, which can represent every token."""
     if tensors[0].device.type != "cpu":
         packed = cat([x.flatten().double() for x in tensors]).cpu().split([x.numel() for x in tensors])
         tensors = tuple(part.view(x.shape).to(x.dtype) for part, x in zip(packed, tensors, strict=True))
@@ -351,10 +351,10 @@ def minimum_bayes_risk(
 ) -> list[Hypothesis]:
     """Sort the hypotheses of a sentence by expected BLEU, highest first (Kumar & Byrne 2004, "Minimum Bayes-Risk
     Decoding for Statistical Machine Translation", section 3, on a list of hypotheses). The sort is stable. A hypothesis
-    counts as a reference with probability softmax(sharpness · score): with a sharpness of 0, all count equally; a
+    counts as a reference with probability softmax(sharpness · score). With a sharpness of 0, all count equally; a
     higher sharpness puts more weight on the best score. 8 suits scores that are mean log-probabilities per token
     (``power(1.0)``). The final ``eos_token_id`` is not compared. Raises ValueError if the sharpness is negative or not
-    finite, ImportError if sacrebleu is missing."""
+    finite, and ImportError if sacrebleu is missing."""
     if not 0 <= sharpness < math.inf:
         raise ValueError(f"sharpness must be finite and at least 0, not {sharpness}")
     texts = [[t for t in h.tokens if t != eos_token_id] for h in hypotheses]

@@ -2,8 +2,8 @@
 ``minigrad_models.generation.beam_search``, and transformer layers that cache the keys and values of the tokens so far.
 Adding a token does not change the cached values, so each new token requires computing only one position.
 
-All prompts in a batch end together: shorter prompts are padded on the left, where the mask is False. Text that outgrows
-the model's context loses its beginning: the model sees the last ``context`` tokens, at positions from 0.
+All prompts in a batch end at the same index: shorter prompts are padded on the left, where the mask is False. If a text
+outgrows the model's context, the model sees only the last ``context`` tokens, whose positions start at 0.
 
 Shapes: B batch, N rows (B prompts times W beams; W is 1 without beam search), T tokens, S tokens in the window, D model
 width, L layers, V vocabulary.
@@ -37,8 +37,8 @@ Norm = tuple[Array, Array, float]  # weight, bias, ε
 
 
 class Prompts:
-    """The prompts in a batch, padded on the left. ``start`` has the tokens (B, T), and ``first`` the index of each
-    row's first token after the padding (N). The padding repeats that token, so that a search sees only tokens of the
+    """The prompts in a batch, padded on the left. ``start`` (B, T) contains the tokens, and ``first`` (N,) the index of
+    each row's first token after the padding. The padding repeats that token, so that a search sees only tokens of the
     prompt. Raises ValueError if prompts are missing or empty, or a token is not in the vocabulary."""
 
     def __init__(self, prompts: Sequence[Sequence[int]], vocabulary: int, device: Any = None) -> None:
@@ -57,17 +57,17 @@ class Prompts:
         self.first = self.first[rows]
 
     def mask(self, begin: int, end: int) -> Tensor | None:
-        """True at tokens, False at padding, from ``begin`` to ``end`` (N, end - begin); None without padding."""
+        """A mask (N, end - begin) of positions ``begin`` to ``end``, False at padding; None if there is no padding."""
         if self.padding <= begin:
             return None
         return mg.arange(begin, end, device=self.first.device) >= self.first[:, None]
 
 
 class Plain(Prompts):
-    """The reference decoder: at each step, the model (``Causal``, or one like it) runs over the whole window. When the
-    text outgrows the context, the window moves by ``stride`` tokens at a time. With a stride of 1, each token is
+    """The reference decoder, which runs the model (``Causal``, or one like it) over the whole window at each step. When
+    the text outgrows the context, the window moves by ``stride`` tokens at a time. With a stride of 1, each token is
     predicted from as many tokens as the model can see, but a cache no longer helps; otherwise, it is refilled once per
-    stride. A batch's windows move together. Raises ValueError if ``Prompts`` does, or for a stride out of range."""
+    stride. A batch's windows move together. Raises the errors of ``Prompts``, and ValueError for an invalid stride."""
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]], stride: int = 1, device: Any = None):
         super().__init__(prompts, model.config.vocabulary, device)
@@ -81,7 +81,7 @@ class Plain(Prompts):
             return self.model(tokens[:, begin:], self.mask(begin, end))[:, -1]
 
     def begin(self, length: int) -> int:
-        """The first token of the window for a text of ``length`` tokens."""
+        """The index of the window's first token in a text of ``length`` tokens."""
         beyond = max(0, length - self.context)
         return -(-beyond // self.stride) * self.stride
 
@@ -121,9 +121,9 @@ class Cached(Plain):
 
 
 class Causal(GenerationMixin):
-    """Tokens -> logits of the next token at each position; ``generate`` continues prompts. ``config.vocabulary`` is V,
-    and ``config.positions`` the context; ``layers`` are causal TransformerLayers, and ``norm`` normalises the output of
-    the last one."""
+    """Maps tokens to logits of the next token at each position; ``generate`` continues prompts. ``config.vocabulary``
+    is V, and ``config.positions`` the context. ``layers`` contains causal TransformerLayers, and ``norm`` normalises
+    the output of the last one."""
 
     config: Any
     embedding: nn.Embedding
@@ -137,26 +137,26 @@ class Causal(GenerationMixin):
 
     @property
     def head_weight(self) -> Tensor:
-        """The matrix of the last linear layer (V, D): by default the embedding."""
+        """The weight (V, D) of the last linear layer, by default the embedding."""
         return self.embedding.weight
 
     @property
     def head_bias(self) -> Tensor | None:
-        """The bias of the last linear layer (V), if it has one."""
+        """The bias (V,) of the last linear layer, if it has one."""
         return None
 
     def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
-        """Tokens and their positions, both (B, T) or broadcast -> inputs of the first layer (B, T, D)."""
+        """Map tokens and their positions, which broadcast to (B, T), to the inputs (B, T, D) of the first layer."""
         raise NotImplementedError
 
     def head_inputs(self, states: Tensor) -> Tensor:
-        """The last layer's outputs (..., D) -> inputs of the last linear layer (..., D)."""
+        """Map the last layer's outputs (..., D) to the inputs (..., D) of the last linear layer."""
         return self.norm(states)
 
     def hidden_states(self, input_ids: Tensor, attention_mask: Mask = None) -> list[Tensor]:
-        """The inputs of each layer and of the last linear layer: tokens (B, T) -> L + 1 tensors (B, T, D). The mask (B,
-        T) is 1 or True at tokens, and 0 or False at padding before or after them. Raises ValueError if there are more
-        tokens than the model sees."""
+        """Run the model on tokens (B, T). Returns L + 1 tensors (B, T, D), the inputs of each layer and of the last
+        linear layer. The mask (B, T) is 1 or True at tokens, and 0 or False at padding before or after them. Raises
+        ValueError if there are more tokens than the model sees."""
         if (count := input_ids.shape[1]) > self.context:
             raise ValueError(f"{count:,} tokens do not fit in the {self.context:,} that the model sees at once")
         if attention_mask is None:
@@ -171,17 +171,17 @@ class Causal(GenerationMixin):
         return [*states[:-1], self.head_inputs(states[-1])]
 
     def logits(self, states: Tensor) -> Tensor:
-        """The last layer's states (..., D), before the norm -> logits (..., V)."""
+        """Map the last layer's states (..., D), before the norm, to logits (..., V)."""
         return F.linear(self.norm(states), self.head_weight, self.head_bias)
 
     @old_names
     def forward(self, input_ids: Tensor, attention_mask: Mask = None) -> Tensor:
-        """Tokens (B, T) -> logits (B, T, V) of the token after each; see ``hidden_states``."""
+        """Map tokens (B, T) to logits (B, T, V) of the token after each; see ``hidden_states``."""
         return F.linear(self.hidden_states(input_ids, attention_mask)[-1], self.head_weight, self.head_bias)
 
     def loss(self, input_ids: Tensor, targets: Tensor, ignore: int = -100, attention_mask: Mask = None) -> Tensor:
-        """The mean cross-entropy of targets (B, T), each the token after the input token at its position, excluding
-        ``ignore``. For the mask see ``hidden_states``. Padding on the right needs no mask, as no token sees it."""
+        """The mean cross-entropy of targets (B, T), which are the tokens after the inputs, without those equal to
+        ``ignore``. For the mask, see ``hidden_states``; padding on the right needs no mask, as no token sees it."""
         states = self.hidden_states(input_ids, attention_mask)[-1].flatten(0, 1)
         return F.linear_cross_entropy(
             states, self.head_weight, targets.reshape(-1), linear_bias=self.head_bias, ignore_index=ignore
@@ -197,7 +197,7 @@ class Causal(GenerationMixin):
 
 
 class CachedLinear:
-    """A linear layer, or several linear layers with the same input joined into one."""
+    """A linear layer, or several linear layers with the same input, joined into one."""
 
     def __init__(self, *layers: nn.Linear) -> None:
         weights, biases = zip(*map(parameters, layers), strict=True)
@@ -206,7 +206,7 @@ class CachedLinear:
         self.bias = module.concatenate(biases) if len(layers) > 1 else biases[0]
 
     def __call__(self, x: Array) -> Array:
-        """(N, T, D) -> (N, T, the layers' widths)"""
+        """Map x (N, T, D) to the layers' outputs, concatenated along the last axis."""
         if not isinstance(x, np.ndarray):
             return linear(x, self.weight, self.bias)
         out = matmul(x.reshape(-1, x.shape[-1]), self.weight.T, self.bias)
@@ -214,7 +214,7 @@ class CachedLinear:
 
 
 class CachedAttention:
-    """Self-attention over the tokens so far. ``kv_cache`` has their keys and values (N, 2, H, capacity, D/H)."""
+    """Self-attention over the tokens so far. ``kv_cache`` (N, 2, H, capacity, D/H) contains their keys and values."""
 
     def __init__(self, attention: MultiHeadAttention, rows: int) -> None:
         self.joint = CachedLinear(attention.query, attention.key, attention.value)
@@ -225,8 +225,8 @@ class CachedAttention:
         self.kv_cache = xp(weight).empty((rows, 2, self.heads, INITIAL_CAPACITY, self.width), weight.dtype)
 
     def step(self, x: Array, position: int, mask: Array | None = None) -> Array:
-        """Append the keys and values of new tokens to the cache. Each token attends to all tokens up to itself: (N, T,
-        D) -> (N, T, D). The first token is at ``position``; a mask is (N, 1, 1 or T, position + T)."""
+        """Append new tokens (N, T, D), the first at ``position``, to the cache, and return their outputs (N, T, D).
+        Each token attends to all tokens up to itself. A mask has shape (N, 1, 1 or T, position + T)."""
         n, t, d = x.shape
         qkv = self.joint(x).reshape(n, t, 3, self.heads, self.width).transpose(0, 2, 3, 1, 4)
         if self.rotary is not None:
@@ -290,7 +290,7 @@ class CachedTransformerLayer:
         self.residuals = CachedResidual(block.attention_residual), CachedResidual(block.feed_forward_residual)
 
     def step(self, x: Array, position: int, mask: Array | None) -> Array:
-        """The states of the new tokens after this block; see ``CachedAttention.step``."""
+        """The states of the new tokens after this layer; see ``CachedAttention.step``."""
         x = self.residuals[0](x, lambda y: self.attention.step(y, position, mask))
         return self.residuals[1](x, self.feed_forward)
 

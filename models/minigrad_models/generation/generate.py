@@ -21,18 +21,18 @@ OnPiece = Callable[[int, Any], None]
 class GenerationConfig:
     """How to choose the next token. The names are the same as in transformers."""
 
-    temperature: float = 1.0  # for sampling; 0 selects the likeliest token
+    temperature: float = 1.0  # for sampling; 0 selects the most likely token
     top_k: int | None = None  # see ``generation.beam_search.sample``
     top_p: float | None = None
     repetition_penalty: float = 1.0  # see ``generation.beam_search.RepetitionPenalty``
-    num_beams: int = 1  # above 1, a beam search without sampling returns the likeliest text for each prompt
+    num_beams: int = 1  # above 1, a beam search without sampling returns the most likely text it finds
     stride: int = 0  # tokens by which the window moves when text outgrows it; 0: half the window
 
 
 class Model(Protocol):
-    """The parts of a language model that ``generate`` uses: ``context``, the most tokens that it sees (None: it has a
-    memory, not a window), and ``begin``, which returns a decoder for prompts (with a ``stride``, if there is a
-    context)."""
+    """The parts of a language model that ``generate`` uses. ``context`` is the maximum number of tokens that it sees,
+    or None if it has a memory instead of a window. ``begin`` returns a decoder for prompts; with a context, it takes a
+    ``stride``."""
 
     @property
     def context(self) -> int | None: ...
@@ -49,7 +49,7 @@ def generate(
     eos_token_id: int | None = None,
     on_token: OnToken | None = None,
 ) -> list[Hypothesis]:
-    """Continue prompts by ``max_new_tokens`` (a number for all, or one for each), or until ``eos_token_id``.
+    """Continue prompts by ``max_new_tokens`` (one number for all, or one for each), or until ``eos_token_id``.
     ``on_token`` is called with each token and the index of its prompt as soon as the token is generated. A beam search
     does not call it, because it finds the tokens only at the end. Raises ValueError for an empty prompt, a token
     outside the vocabulary, or a value out of range."""
@@ -74,7 +74,7 @@ def strides(model: Model, stride: int) -> dict[str, int]:
 
 
 class GenerationMixin(nn.Module):
-    """A ``Model`` that continues tokens, and text if it has a tokenizer (a ``tokenizers.Tokenizer``)."""
+    """A ``Model`` that continues tokens and, if it has a tokenizer (a ``tokenizers.Tokenizer``), text."""
 
     tokenizer: Any = None
     begin: Callable[..., Decoder]
@@ -98,12 +98,12 @@ class GenerationMixin(nn.Module):
         eos_token_id: int | None = None,
         on_token: OnPiece | None = None,
     ) -> Any:
-        """Continue each prompt: text for text, and tokens for tokens. The results include the end token but not the
+        """Continue each prompt. The result is text for text, and tokens for tokens, with the end token, but not the
         prompt. Dropout is off. Sampling uses the generator of ``minigrad.manual_seed``.
 
         Args:
-            max_new_tokens: the largest number of new tokens, for all prompts or for each.
-            temperature: for sampling; by default 1 with ``top_k`` or ``top_p``, and otherwise 0 (the likeliest tokens).
+            max_new_tokens: the maximum number of new tokens, one for all prompts or one for each.
+            temperature: for sampling; by default 1 with ``top_k`` or ``top_p``, or else 0 (the most likely token).
             top_k, top_p, repetition_penalty, num_beams, stride: see ``GenerationConfig``.
             eos_token_id: the token that ends text; by default the tokenizer's "<|endoftext|>", if any.
             on_token: called with the index of a prompt and each new token (for text, the characters that it completes).

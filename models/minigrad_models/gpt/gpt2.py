@@ -130,8 +130,8 @@ class GPT2(Causal, Pretrained):
 
 
 def initialise(model: GPT2) -> None:
-    """Section 2.3, and section 4.1 of the GPT paper: weights from N(0, 0.02²), zero biases. The weights of the 2 L
-    layers that add to the residual stream are divided by √(2 L)."""
+    """Section 2.3, and section 4.1 of the GPT paper: draw weights from N(0, 0.02²), and set biases to zero. The weights
+    of the 2 L layers that add to the residual stream are divided by √(2 L)."""
     for name, parameter in model.named_parameters():
         if parameter.ndim == 2:
             adds = name.endswith(("attention.output.weight", "feed_forward.outer.weight"))

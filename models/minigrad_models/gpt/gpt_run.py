@@ -1,5 +1,5 @@
-"""The models that a run can train, by the ``model`` setting, and how to train them, generate text with them, and load
-them from a run of this program (see ``minigrad_models.programs.folder``) or a folder in transformers' format.
+"""The models that the ``model`` setting selects, and functions that train them, generate text with them, and load them
+from a run of this program (see ``minigrad_models.programs.folder``) or a folder in transformers' format.
 
 To add a model, add an entry to ``ARCHITECTURES``, and its name to ``gpt_settings.MODELS``.
 """
@@ -41,11 +41,11 @@ from .tokens import Tokens, decode
 
 @dataclass(frozen=True)
 class Architecture:
-    """A model and how to build, train and score it.
+    """A model, and how to build, train and score it.
 
-    The model has ``config``, with vocabulary, d_model, layers and d_ff; ``context``, the maximum number of tokens that
-    it sees, or None if it reads text of any length; and ``begin(prompts)``, with a ``stride`` if it has a context (see
-    ``gpt2.GPT2``). A ``Pretrained`` model can be exported.
+    The model's ``config`` has vocabulary, d_model, layers and d_ff. Its ``context`` is the maximum number of tokens
+    that it sees, or None if it reads text of any length. ``begin(prompts)`` takes a ``stride`` if the model has a
+    context (see ``gpt2.GPT2``). A ``Pretrained`` model can be exported.
     """
 
     model: Any  # its class
@@ -131,7 +131,7 @@ def load(path: Path, device: str = "cpu") -> Trained:
 
 
 def sizes(path: Path) -> dict[str, Any]:
-    """The settings that a training run must have to start from a model. Raises the errors of ``load``."""
+    """The settings that a training run must share with the model that it starts from. Raises the errors of ``load``."""
     gpt = load(path)
     about = {"model": gpt.architecture, "tokenizer": gpt.tokens.kind, "vocabulary": len(gpt.tokens)}
     names = ARCHITECTURES[gpt.architecture].names
@@ -154,11 +154,11 @@ def export(trained: Trained, folder: Path) -> None:
 def evaluate(
     path: Path, device: str = "cpu", file: Path | None = None, window: int | None = None, stride: int | None = None
 ) -> dict[str, float]:
-    """The loss per token, perplexity, bits per character, and numbers of tokens and characters, for a file or for the
-    validation part of the training text. For the window and stride see ``programs.validation.pieces`` and
-    ``text.score_segments``; the default windows are as in training, without overlap. Raises FileNotFoundError if the
-    model or the text is missing; ValueError if the window or stride is out of range, or the text is too short or has
-    characters that the vocabulary lacks; and the errors of ``load``."""
+    """Evaluate a model on a file, or on the validation part of its training text. Returns the loss per token,
+    perplexity, bits per character, and numbers of tokens and characters. For the window and stride see
+    ``programs.validation.pieces`` and ``text.score_segments``; by default, windows are as in training, without overlap.
+    Raises FileNotFoundError if the model or the text is missing; ValueError if the window or stride is out of range, or
+    the text is too short or has characters that the vocabulary lacks; and the errors of ``load``."""
     trained = load(path, device)
     settings, most = trained.settings, trained.model.context
     window = window or (settings.window if settings else most)
@@ -190,7 +190,7 @@ def write(
 
 
 def prompt_of(tokens: Tokens, text: str | None) -> list[int]:
-    """The ids of a prompt; by default the end-of-text token, else a line break, else the vocabulary's first token."""
+    """The ids of ``text``. If it is None: the end-of-text token, else a line break, else the first token."""
     if text is not None:
         if not text:
             raise ValueError("the prompt is empty: a language model needs at least one token")
@@ -235,7 +235,7 @@ def stream(trained: Trained, rows: list[tuple[str, list[int]]], length: int, con
 
 
 def several(trained: Trained, rows: list[tuple[str, list[int]]], length: int, config: GenerationConfig) -> int:
-    """Generate several texts together, or one with beam search, with a progress bar. Returns the token count."""
+    """Generate and print several texts, or one with beam search. Shows a progress bar. Returns the number of tokens."""
     with bar(length * len(rows), "writing", " tokens", shown=config.num_beams <= 1) as progress:
         texts = write(trained, [ids for _, ids in rows], length, config, lambda *_: progress.update())
     for number, ((prompt, _), ids) in enumerate(zip(rows, texts, strict=True), 1):
@@ -279,8 +279,8 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
 
 
 def model_of(settings: Settings, corpus: text.Text, vocabulary: Tokens | None) -> tuple[Any, Tokens]:
-    """The model to train, with random weights or the weights of ``start``, and its vocabulary, which comes from the run
-    to resume (``vocabulary``) or from ``start``, or is learned from the text."""
+    """The model to train, and its vocabulary. The model's weights are random, or those of ``start``. Its vocabulary is
+    that of the run to resume (``vocabulary``) or of ``start``, or is learned from the text."""
     sizes, data, device = settings.model, settings.data, settings.training.device
     if sizes.start:
         trained, kind = load(Path(sizes.start)), ARCHITECTURES[sizes.model]

@@ -31,7 +31,7 @@ class Text(NamedTuple):
 
 
 def read(settings: DataSettings) -> Text:
-    """The text of the settings."""
+    """Read the text that is configured. Raises FileNotFoundError if it is missing, and ValueError if it is invalid."""
     path = Path(settings.input) if settings.input else find_data_set(*SHAKESPEARE)
     if path is None or settings.input == "sentences":
         shakespeare = command("data", "tinyshakespeare")
@@ -69,8 +69,8 @@ def read_file(path: Path, tokenizer: str) -> str:
 class Windows:
     """The batches of a training run, each of B windows of T tokens. Each epoch cuts the text (N,) at different places
     and shuffles the windows. The last, incomplete batch of an epoch is dropped, unless it is the only batch. Each batch
-    depends only on the seed, the epoch and its number, so a run can resume at any batch. Raises ValueError if the text
-    is shorter than a window plus the token after it."""
+    depends only on the seed, the epoch and the batch's index, so a run can resume at any batch. Raises ValueError if
+    the text is shorter than a window plus the token after it."""
 
     def __init__(self, ids: Ids, window: int, batch: int, seed: int = 0, device: str = "cpu") -> None:
         if len(ids) <= window:
@@ -107,11 +107,11 @@ def score_segments(
     most: int = 0,
     progress: Progress | None = None,
 ) -> float:
-    """The mean cross-entropy, in nats, of the tokens of a text (N,). The model's ``segment_loss`` reads it in segments
-    with a memory. A segment has ``stride`` tokens, and the memory has the rest of the window, so a token sees at most
-    ``window`` tokens, and at least ``window - stride`` once there are that many. With a stride of 0, segments are whole
-    windows, and the memory is as in training. ``batch`` rows of the text, at most ``ROWS``, are read in parallel; at
-    most ``most`` tokens are predicted (0: all); ``progress`` gets the number in each segment."""
+    """The mean cross-entropy, in nats, of the tokens of a text (N,). The model's ``segment_loss`` reads the text in
+    segments with a memory. A segment has ``stride`` tokens, and the memory has the rest of the window, so a token sees
+    at most ``window`` tokens, and at least ``window - stride`` once there are that many. With a stride of 0, segments
+    are whole windows, and the memory is as in training. The text is read in ``batch`` parallel rows, at most ``ROWS``.
+    At most ``most`` tokens are predicted (0: all). ``progress`` is called with the number in each segment."""
     length, remembered = (stride, window - stride) if stride else (window, model.config.memory)
     count = min(len(ids) - 1, most or len(ids))
     rows = min(batch, ROWS, -(-count // length))

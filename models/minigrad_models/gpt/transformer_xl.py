@@ -1,8 +1,8 @@
 """Transformer-XL (Dai et al. 2019, arXiv 1901.02860): a causal language model that remembers earlier segments.
 
 Text is read in segments. Each layer attends to the segment and to a memory before it: the layer's inputs in earlier
-segments, without gradients (section 3.2). Positions are distances between tokens, so a segment can use a memory of any
-length (section 3.3; the docstrings refer to its terms (a) to (d)).
+segments, without gradients (section 3.2). Attention depends on the distances between tokens, not on their positions, so
+a segment can use a memory of any length (section 3.3).
 
 Shapes: B batch, T tokens in a segment, M tokens in the memory, S = M + T, D model width, H heads, L layers, V
 vocabulary. The memory of all layers is one tensor (L, B, M, D).
@@ -62,8 +62,8 @@ class RelativeAttention(nn.Module):
 
         (a) qᵢᵀ kⱼ + (b) qᵢᵀ W_R R₍ᵢ₋ⱼ₎ + (c) uᵀ kⱼ + (d) vᵀ W_R R₍ᵢ₋ⱼ₎,
 
-    (a) by content, (b) by content and distance, (c) a bias by key, (d) a bias by distance. The factor 1/√(D/H) and the
-    output projection are as in "Attention Is All You Need". Projections have no bias.
+    Term (a) depends on the contents, (b) on the query and the distance, (c) on the key, and (d) on the distance. The
+    factor 1/√(D/H) and the output projection are as in "Attention Is All You Need". Projections have no bias.
     """
 
     def __init__(self, config: Config) -> None:
@@ -81,14 +81,15 @@ class RelativeAttention(nn.Module):
         return self.split(self.key(states)), self.split(self.value(states))
 
     def distances(self, r: Tensor) -> Tensor:
-        """R for the distances from S to 0 (S + 1, D) -> W_R R, (H, S + 1, D/H)."""
+        """R (S + 1, D) for the distances from S down to 0 -> W_R R (H, S + 1, D/H)."""
         return self.split(self.distance(r))
 
     def forward(
         self, x: Tensor, keys: Tensor, values: Tensor, distances: Tensor, u: Tensor, v: Tensor, hidden: Tensor | None
     ) -> Tensor:
-        """The segment's states (B, T, D) -> its states after attention (B, T, D). The methods above return keys, values
-        and distances; u and v are (H, 1, D/H). The mask ``hidden`` from ``unseen`` broadcasts to (B, H, T, S)."""
+        """The segment's states (B, T, D) -> its states after attention (B, T, D). The methods above return ``keys``,
+        ``values`` and ``distances``; u and v are (H, 1, D/H). ``hidden``, from ``unseen``, broadcasts to (B, H, T,
+        S)."""
         q = self.split(self.query(x))  # (B, H, T, D/H)
         scale = 1 / math.sqrt(q.shape[-1])
         scores = relative_shift((q + v) * scale @ distances.mT)  # (b) + (d): (B, H, T, S + 1) -> (B, H, T, S)
@@ -108,7 +109,7 @@ class Layer(nn.Module):
         self.attention_residual, self.feed_forward_residual = Residual(config), Residual(config)
 
     def forward(self, x: Tensor, memory: Tensor, r: Tensor, u: Tensor, v: Tensor, hidden: Tensor | None) -> Tensor:
-        """The segment's states (B, T, D) -> (B, T, D). The memory is (B, M, D); the rest is as in the attention."""
+        """The segment's states (B, T, D) -> its states after this layer (B, T, D). ``memory`` is (B, M, D)."""
 
         def attend(y: Tensor) -> Tensor:
             past = self.attention_residual.norm(memory) if self.attention_residual.norm_first else memory
@@ -118,15 +119,13 @@ class Layer(nn.Module):
         return self.through(x, attend)
 
     def through(self, x: Tensor, attend: Callable[[Tensor], Tensor]) -> Tensor:
-        """Apply the layer with a given attention function (B, T, D) -> (B, T, D)."""
+        """Apply the layer to states (B, T, D), with ``attend`` as the attention (B, T, D) -> (B, T, D)."""
         return self.feed_forward_residual(self.attention_residual(x, attend), self.feed_forward)
 
 
 class TransformerXL(GenerationMixin):
-    """Tokens of a segment, and the memory of earlier segments -> logits of the next token at each position.
-
-    All layers share u and v, as in the paper's equations.
-    """
+    """Tokens of a segment, and the memory of earlier segments -> logits of the next token at each position. All layers
+    share u and v, as in the paper's equations."""
 
     context = None  # no limit, as positions are relative
 
@@ -147,7 +146,8 @@ class TransformerXL(GenerationMixin):
         return self.dropout(self.embedding(tokens) * math.sqrt(self.config.d_model))
 
     def sinusoids(self, keys: int) -> Tensor:
-        """R for the distances from ``keys`` (S) down to 0: (S + 1, D), sin(d / 10000^(2i/D)) for each i, then cos."""
+        """R (S + 1, D) for the distances d from S = ``keys`` down to 0. Columns: sin(d / 10000^(2i/D)) for each i, then
+        the cosines."""
         like = self.embedding.weight
         distance = mg.arange(keys, -1, -1, dtype=like.dtype, device=like.device)
         exponent = mg.arange(0, self.config.d_model, 2, dtype=like.dtype, device=like.device) / self.config.d_model
@@ -157,12 +157,12 @@ class TransformerXL(GenerationMixin):
     def hidden_states(
         self, input_ids: Tensor, attention_mask: Mask = None, memory: Tensor | None = None, reach: int | None = None
     ) -> list[Tensor]:
-        """The inputs of each layer, and the last outputs (after the norm, if any): tokens (B, T) -> L + 1 times (B, T,
-        D).
+        """Tokens (B, T) -> the inputs of each layer, and the last outputs (after the norm, if any): L + 1 tensors (B,
+        T, D).
 
         Args:
             attention_mask: (B, S), 1 or True at tokens, 0 or False at padding; None without padding.
-            memory: (L, B, M, D) of the earlier tokens; None at the beginning of a text.
+            memory: the memory of earlier tokens (L, B, M, D); None at the beginning of a text.
             reach: the largest distance at which a token sees another token; None for all of memory and segment, as in
                 training. With a reach, and a memory of that length, the states do not depend on the segment boundaries.
         """
@@ -178,8 +178,8 @@ class TransformerXL(GenerationMixin):
         return [*states[:-1], self.dropout(self.norm(states[-1]))]
 
     def remember(self, states: Sequence[Tensor], memory: Tensor | None = None, length: int | None = None) -> Tensor:
-        """The memory for the next segment (L, B, M, D), detached: the last ``length`` tokens (None: as configured) of
-        the memory and this segment's ``hidden_states``."""
+        """The memory for the next segment (L, B, M, D), detached. It consists of the last ``length`` tokens (None: as
+        configured) of ``memory`` followed by ``states``, the ``hidden_states`` of this segment."""
         length = self.config.memory if length is None else length
         inputs = mg.stack([x.detach() for x in states[:-1]])
         together = inputs if memory is None else mg.cat((memory, inputs), 2)
@@ -216,8 +216,8 @@ class TransformerXL(GenerationMixin):
         length: int | None = None,
         ignore: int = -100,
     ) -> tuple[Tensor, Tensor]:
-        """The mean cross-entropy of targets (B, T), which are the tokens that follow the input tokens, excluding
-        ``ignore``; and the memory for the next segment. For ``length`` see ``remember``."""
+        """The mean cross-entropy of a segment, and the memory for the next. ``targets`` (B, T) are the tokens that
+        follow the input tokens; those equal to ``ignore`` do not count. For ``length`` see ``remember``."""
         states = self.hidden_states(tokens, memory=memory)
         last, weight = states[-1].flatten(0, 1), self.embedding.weight
         loss = F.linear_cross_entropy(last, weight, targets.reshape(-1), linear_bias=self.bias, ignore_index=ignore)
@@ -225,14 +225,15 @@ class TransformerXL(GenerationMixin):
 
     def begin(self, prompts: Sequence[Sequence[int]], cached: bool = True, reach: int | None = None) -> Plain:
         """A decoder for ``generation.beam_search`` that continues prompts. A token sees at most ``reach`` tokens before
-        it (None: the configured memory). Raises ValueError if reach is below 1, or if ``Prompts`` does."""
+        it (None: the configured memory). Raises ValueError if ``reach`` is below 1 or the prompts are invalid."""
         kind = Cached if cached and not self.training else Plain
         return kind(self, prompts, self.config.memory if reach is None else reach)
 
 
 def unseen(t: int, s: int, mask: Tensor | None, reach: int | None, device: Any) -> Tensor | None:
-    """True where a query may not attend: at later keys, keys more than ``reach`` back, and padding (False in the mask
-    (B, S)). The T queries are the last of S tokens. (T, S), (B, 1, T, S) with a mask, or None if all are visible."""
+    """A mask that is True where a query may not attend: at later keys, at keys more than ``reach`` back, and at
+    padding, where ``mask`` (B, S) is False. The T queries are the last of S tokens. Returns (T, S), (B, 1, T, S) if
+    there is a ``mask``, or None if all keys are visible."""
     if t == 1 and mask is None and (reach is None or s <= reach + 1):
         return None
     distance = mg.arange(s - t, s, device=device)[:, None] - mg.arange(s, device=device)
@@ -250,10 +251,8 @@ def initialise(model: TransformerXL) -> None:
 
 
 class Plain(Prompts):
-    """The reference decoder: at each step the model runs over the whole text.
-
-    N rows are B prompts times W beams. See ``TransformerXL.begin``.
-    """
+    """The reference decoder: at each step, the model runs over the whole text. N rows are B prompts times W beams. See
+    ``TransformerXL.begin``."""
 
     def __init__(self, model: TransformerXL, prompts: Sequence[Sequence[int]], reach: int) -> None:
         super().__init__(prompts, model.config.vocabulary, model.embedding.weight.device)
@@ -290,7 +289,8 @@ class Cached(Plain):
         return model.logits(x[:, -1])
 
     def attend(self, i: int, attention: RelativeAttention, hidden: Tensor | None, y: Tensor) -> Tensor:
-        """The attention of a layer's new tokens to the cached tokens and to themselves (N, T, D) -> (N, T, D)."""
+        """Apply a layer's attention: states of the new tokens (N, T, D) -> their states after attention to the cached
+        tokens and to themselves (N, T, D)."""
         both: Sequence[Tensor] = attention.keys_values(y)
         if self.kept[i]:
             both = [mg.cat(pair, 2) for pair in zip(self.kept[i], both, strict=True)]

@@ -31,7 +31,7 @@ MOST = 1 << 28  # maximum elements of the attention in a page: half a gigabyte i
 
 
 def tempo_of(song: Song) -> float:
-    """A song's initial tempo, clamped to the range of a file."""
+    """A song's initial tempo, clamped to the range that a file supports."""
     return min(max(float(song.tempos[0][1]), TEMPOS[0]), TEMPOS[1])
 
 

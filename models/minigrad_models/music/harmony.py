@@ -44,8 +44,8 @@ def particle_filter(
     decoder: Decoder, melody: Ids, voices: int = len(VOICES), temperature: float = 1.0, progress: Any = None
 ) -> tuple[Tensor, Ids]:
     """Sample ``voices`` - 1 tokens after each note of a melody (T,) for the K rows of a decoder, so that they fit the
-    rest of the melody as well. The temperature applies to the melody and to sampling, which uses the generator of
-    ``minigrad.manual_seed``; ``progress`` is called with 1 after each step. Returns the sequences (K, 1 + ``voices`` T)
+    rest of the melody as well. The temperature applies to the melody and to sampling. Sampling uses the generator of
+    ``minigrad.manual_seed``. ``progress`` is called with 1 after each step. Returns the sequences (K, 1 + ``voices`` T)
     and the logarithms of their weights (K,)."""
     tokens = decoder.start
     count = len(tokens)

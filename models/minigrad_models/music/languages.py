@@ -72,7 +72,7 @@ class Rules:
 
 
 def encode(notes: Iterable[Note]) -> Ids:
-    """The events for notes in any order: (T,) int64.
+    """The events (T,), int64, for notes in any order.
 
     Among simultaneous events, NOTE_OFFs precede NOTE_ONs, and both are in order of pitch. A velocity is set only when
     its bin changes. Time spans of over a second take several shifts, all of a second except the last. Raises ValueError
@@ -102,7 +102,7 @@ def encode(notes: Iterable[Note]) -> Ids:
 
 
 def decode(ids: Iterable[int] | Ids) -> list[Note]:
-    """The notes that events describe, by onset, then pitch, all in track 0.
+    """The notes that events describe, sorted by onset, then pitch, all in track 0.
 
     Events may be in any order, as a model may generate any sequence. A NOTE_OFF without a note is ignored, a NOTE_ON
     for a sounding pitch begins another note, and notes last at least a step. A note without a NOTE_OFF ends with the
@@ -164,13 +164,13 @@ class Chorales:
     of the next step. A token is a pitch, or 0 for silence. A piece is an array (steps, 4), with -1 for silence.
 
     Attributes, as in ``Performances``:
-        kind: the setting. plural: in messages. vocabulary: V. begin: the token before a piece. unit: tokens per step.
+        kind: the setting. plural: for messages. vocabulary: V. begin: the token before a piece. unit: tokens per step.
     """
 
     kind, plural, vocabulary, begin, unit = "chorales", "chorales", 129, CHORALE_BEGIN, len(VOICES)
 
     def encode(self, piece: Any, factor: float = 1.0) -> Ids:
-        """A piece as tokens, including ``begin``: int64 (T,). Performances are stretched by ``factor``."""
+        """A piece as tokens (T,), int64, which start with ``begin``. Performances are stretched by ``factor``."""
         cells = np.asarray(piece, np.int64).ravel()
         return np.concatenate([[self.begin], np.maximum(cells, SILENCE)])
 
@@ -193,7 +193,7 @@ class Chorales:
         return np.where((cells > SILENCE) & (cells < PITCHES), cells, -1)
 
     def decode(self, ids: Ids, tempo: float = TEMPO) -> Written:
-        """The notes of a sequence that begins with ``begin``. A held note owns all its cells."""
+        """The notes of a sequence that begins with ``begin``. A held note owns the tokens of all its cells."""
         row = 60 / tempo / ROWS
         cells = sorted(spans(self.grid(ids)), key=lambda span: (span.first, span.voice))
         firsts = np.array([1 + self.unit * span.first + span.voice for span in cells], np.int64)

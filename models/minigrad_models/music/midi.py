@@ -130,7 +130,7 @@ def read_midi(path: str | os.PathLike[str], *, sustain: bool = True) -> Song:
 
     Raises FileNotFoundError if the file does not exist; ValueError if it is not a MIDI file, is damaged, is larger than
     2 MiB, has only drums or a note after 24 hours, or is of an unsupported kind (type 2, or SMPTE frames); OSError if
-    it cannot be read; ImportError if mido is missing.
+    it cannot be read; and ImportError if mido is missing.
     """
     file = Path(path)
     if not os.path.exists(file):

@@ -172,8 +172,8 @@ class Windows:
     transposed by -``transpose`` to ``transpose`` - 1 semitones, as far as MIDI's range allows. Each epoch cuts a piece
     at different multiples of ``grid``, so a window always begins at the same voice and part of a bar. The first window
     begins with the piece and may overlap with the second. The last window is moved back until it is full, as far as the
-    grid allows. The rest of it is padded with targets that the loss ignores. The last, incomplete batch of an epoch is
-    dropped, unless it is the only batch. Raises ValueError if no piece has a note."""
+    grid allows. The rest of that window is padded with targets that the loss ignores. The last, incomplete batch of an
+    epoch is dropped, unless it is the only batch. Raises ValueError if no piece has a note."""
 
     language: Language
     pieces: Sequence[Piece]

@@ -220,8 +220,8 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
 
 
 def evaluated(model: Any, settings: Settings, pieces: list[Ids], path: Path) -> dict[str, float]:
-    """Nats per token (the note-wise loss for chorales) on at most ``validated`` validation pieces. Also generates a
-    sample, prints its beginning, and writes it to a MIDI file."""
+    """The loss in nats per token (for chorales, the note-wise loss) on at most ``validated`` validation pieces. Also
+    generates a sample, prints its beginning, and writes it to a MIDI file."""
     s, language, most = settings.training, LANGUAGES[settings.data.kind], int(settings.training.validated)
     if most and len(pieces) > most:  # evenly spaced
         pieces = [pieces[i] for i in np.linspace(0, len(pieces) - 1, most).astype(int).tolist()]

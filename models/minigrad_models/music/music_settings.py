@@ -70,7 +70,7 @@ class TrainingSettings(LanguageUpdates):
 
 @dataclass(frozen=True)
 class Settings(Sections):
-    """All sections. Raises ValueError for a value out of range, naming the setting."""
+    """All sections. Raises ValueError if a value is out of range; the message names the setting."""
 
     PRESETS = Path(__file__).parent / "presets"
     FREE = FREE | {"sample"}
@@ -97,7 +97,7 @@ class Settings(Sections):
 
     @property
     def grid(self) -> int:
-        """The grid in tokens: windows begin at its multiples, so at whole steps and whole cycles of the music."""
+        """The grid, in tokens. Windows begin at its multiples, so they begin at whole steps and cycles of the music."""
         return math.lcm(LANGUAGES[self.data.kind].unit, int(self.model.cycle) or 1)
 
     def config(self) -> Config:
@@ -105,5 +105,5 @@ class Settings(Sections):
         sizes = asdict(self.model)
         context, d_model = sizes.pop("context"), self.model.d_model
         for name, usual in {"d_ff": 4 * d_model, "distances": context, "cycle": None}.items():
-            sizes[name] = sizes[name] or usual  # TOML has no None, so 0 stands for it
+            sizes[name] = sizes[name] or usual  # TOML has no None, so 0 means None
         return Config(LANGUAGES[self.data.kind].vocabulary, context, **sizes)

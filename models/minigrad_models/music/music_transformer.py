@@ -1,8 +1,8 @@
 """The Music Transformer (Huang et al. 2018, arXiv 1809.04281): a language model with relative attention.
 
-A stack of causal transformer layers over the events of a piece. Relative attention (section 3.4) adds a term that
-depends on distance to each head's scores. Without it, the model is the paper's baseline, a plain transformer, which
-adds sinusoidal position encodings to the embeddings.
+The model is a stack of causal transformer layers over the events of a piece. In relative attention (section 3.4), each
+head's scores have an additional term that depends on distance. Without it, the model is the paper's baseline, a plain
+transformer, which adds sinusoidal position encodings to the embeddings.
 
 Shapes: B batch, T tokens, D model width, H heads, L layers, V vocabulary.
 """
@@ -68,7 +68,7 @@ class Attention(MultiHeadAttention):
             self.distance = RelativePositions(config.heads, config.d_model // config.heads, config.distances)
 
     def position_scores(self, q: Tensor, keys: int) -> Tensor | None:
-        """Equation 3: S_rel / √(D/H), (B, H, T, S)."""
+        """The relative scores S_rel / √(D/H) of equation 3, (B, H, T, S)."""
         return None if self.distance is None else self.distance(q * (1 / math.sqrt(q.shape[-1])), keys)
 
 
@@ -81,7 +81,7 @@ class Layer(TransformerLayer):
 
 
 class MusicTransformer(Causal):
-    """Tokens -> logits of the next token at each position; ``generate`` continues prompts."""
+    """Maps tokens to logits of the next token at each position; ``generate`` continues prompts."""
 
     config: Config
 

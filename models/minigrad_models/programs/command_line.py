@@ -70,8 +70,8 @@ def parser_of(prog: str, description: str, examples: str, commands: Iterable[Com
 
 
 def act(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
-    """Run the chosen command and return the exit status. The command gets the arguments (None: those of the process) as
-    ``options.words``."""
+    """Run the chosen command and return the exit status. The command gets the arguments, or those of the process if
+    ``arguments`` is None, as ``options.words``."""
     options = parser.parse_args(arguments)
     options.words = sys.argv[1:] if arguments is None else arguments
     status: int = options.act(options)
@@ -132,8 +132,8 @@ def training_commands(
     default: str,
     **options: str,
 ) -> tuple[Command, Command]:
-    """The ``train`` and ``config`` commands of a module with ``PROGRAM`` and ``train``. ``settings_of`` takes options
-    and PROGRAM; ``folder`` returns the run folder, which ``names`` describes. See also ``add_settings``."""
+    """The ``train`` and ``config`` commands of a module with ``PROGRAM`` and ``train``. ``settings_of(options,
+    PROGRAM)`` returns the settings, ``folder`` the run folder (named after ``names``). See also ``add_settings``."""
 
     def train(o: argparse.Namespace) -> int:
         from .start_training import train_as_ranks
@@ -160,8 +160,8 @@ def training_commands(
 
 
 def add_settings(p: argparse.ArgumentParser, kind: type[Sections], default: str, **options: str) -> None:
-    """Add options for a preset, a file, and each setting. ``default`` describes the default of the first two;
-    ``options`` are option names that differ from the setting's name."""
+    """Add options for a preset, a configuration file, and each setting. ``default`` is the help's default preset.
+    ``options`` maps settings to the names of their options, where these differ."""
     base = p.add_mutually_exclusive_group()
     presets = ", ".join(kind.preset_names())
     base.add_argument("--preset", metavar="NAME", help=f"start from a preset: {presets} (default: {default})")
@@ -196,10 +196,10 @@ def settings_of(
     suited: Callable[[dict[str, Any]], S] | None = None,
     values: dict[str, Any] | None = None,
 ) -> S:
-    """The settings of a training run: ``values`` (by default the options) override those of ``--config`` or
-    ``--preset``. Without these two options, they override those of the run in ``folder`` that the ``program`` resumes,
-    or settings ``suited`` to the values, or the default preset. With a preset, a resumed run keeps its number of
-    updates. Raises ValueError unless the ``sizes`` of an initial model (the ``start`` setting) match."""
+    """The settings of a training run. They come from ``--config`` or ``--preset``. Without these two options, they come
+    from the run in ``folder`` that the ``program`` resumes, from settings ``suited`` to the values, or from the default
+    preset. ``values`` (by default the options) override them. With a preset, a resumed run keeps its number of updates.
+    Raises ValueError unless they match the ``sizes`` of an initial model (the ``start`` setting)."""
     values, begins = values or values_of(options, kind), options.preset is None and options.config is None
     start = kind.read(options.config) if options.config else kind.preset(options.preset or default)
     data = {name: value for name, value in values.items() if kind.fields()[name][0] == "data"}
@@ -224,7 +224,7 @@ def folder_of(options: argparse.Namespace, default: str, *names: str) -> Path:
 
 
 def later(path: str) -> Callable[..., Any]:
-    """A function such as "music.files.roll" whose module is only imported by a call, so that ``--help`` is fast."""
+    """A function such as "music.files.roll" whose module is imported when it is called, so that ``--help`` is fast."""
     module, _, name = path.rpartition(".")
     return lambda *options: getattr(import_module(f"minigrad_models.{module}"), name)(*options)
 

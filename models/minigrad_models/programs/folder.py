@@ -1,5 +1,5 @@
-"""A run folder: model.safetensors (the trained model with sizes, tokenizers and settings), settings.toml (to read, or
-to edit and pass to ``train --config``), report.txt (the final output), and the files of ``training.checkpoints``.
+"""A run folder contains model.safetensors (the trained model with sizes, tokenizers and settings), settings.toml (to
+read, or to edit for ``train --config``), report.txt (the final output), and the files of ``training.checkpoints``.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Program:
         return f"\nstopped; saved in {folder}. To resume, run the same command:\n  {same}"
 
     def find(self, path: Path) -> Path:
-        """A model file: the file in a run folder (for an unfinished run, its best model so far), or the path itself."""
+        """Find a model file: a run folder's model (its best so far, if the run is unfinished), or the path itself."""
         for file in (path / MODEL, path / BEST, path / LAST) if path.is_dir() else (path,):
             if file.exists():
                 return file
@@ -85,8 +85,8 @@ class Program:
 
     @contextmanager
     def reading(self, path: Path) -> Iterator[tuple[dict[str, Any], Any, dict[str, Any]]]:
-        """The checkpoint of a model, its training settings, and its metadata. A ValueError raised in the context names
-        the file."""
+        """A context with a model's checkpoint, training settings and metadata. A ValueError raised in the context gets
+        the file's name in its message."""
         checkpoint = read_checkpoint(file := self.find(path))
         description = self.checked(file, checkpoint.get("extra"))
         try:
@@ -108,7 +108,7 @@ class Program:
 
     def begun(self, folder: Path) -> tuple[Sections, dict[str, Any]] | None:
         """The settings and checkpoint metadata of the run in a folder, or None. Raises ValueError if they are damaged
-        or from another program, RuntimeError if the checkpoint is damaged."""
+        or from another program, and RuntimeError if the checkpoint is damaged."""
         if not (path := folder / LAST).exists():
             return None
         description = self.checked(path, read_checkpoint(path, mmap=True).get("extra"))
@@ -128,9 +128,9 @@ class Program:
     def started(
         self, folder: Path, config: dict[str, Any], fresh: bool, restore: Callable[[dict[str, Any]], T]
     ) -> tuple[T | None, dict[str, Any]]:
-        """The value that ``restore`` builds from the checkpoint metadata of the run in a folder, and the run's
-        configuration; or None and ``config`` if the folder has no run, or with ``fresh``. Settings newer than the run
-        get their defaults. Raises ValueError if the run has a different configuration (the message lists the
+        """Returns the value that ``restore`` builds from the metadata of the run in a folder, and the run's
+        configuration. If the folder has no run, or with ``fresh``, returns None and ``config``. Settings newer than the
+        run get their defaults. Raises ValueError if the run has a different configuration (the message lists the
         differences), and the errors of ``begun``."""
         if fresh or (earlier := self.begun(folder)) is None:
             return None, config
@@ -145,13 +145,13 @@ class Program:
             raise ValueError(f"{path} cannot be used: {error}") from None
 
     def described(self, settings: Sections, config: dict[str, Any], **more: Any) -> dict[str, Any]:
-        """The metadata for a checkpoint. Resuming compares ``config``."""
+        """The metadata for a checkpoint. A run can resume only with the same ``config``."""
         return {"program": self.name, "version": self.version, "config": config, "settings": settings.as_dict(), **more}
 
     def set_aside(self, folder: Path) -> None:
-        """Move the files of a run, but no other files, into a new folder next to it ("toy.old-1"). Nothing is deleted.
-        Raises BlockingIOError if a process is training there, and OSError, after moving them back, if they cannot be
-        moved."""
+        """Move the files of a run, but no other files, into a new folder next to its own ("toy.old-1"). Nothing is
+        deleted. Raises BlockingIOError if a process is training there. If a file cannot be moved, moves all files back
+        and raises OSError."""
         # ``last`` is moved first and moved back last: without it, training cannot resume from some of the files
         files = [path for name in (*FILES, *self.files) if os.path.lexists(path := folder / name)]
         if not files:
@@ -186,8 +186,8 @@ def find_data_set(*parts: str) -> Path | None:
 
 
 def data_set(*parts: str, name: str, instead: str) -> Path:
-    """Like ``find_data_set``, but raises FileNotFoundError if the path does not exist. The message gives the command
-    that downloads the data set ``name`` (see ``minigrad data``), and ``instead``."""
+    """Like ``find_data_set``, but raises FileNotFoundError if the path does not exist. The message has the command that
+    downloads the data set ``name`` (see ``minigrad data``), and the alternative ``instead``."""
     if path := find_data_set(*parts):
         return path
     place = f"in {os.environ[DATA]}" if os.environ.get(DATA) else f"here, as {DATA} is not set to a folder of data sets"

@@ -19,7 +19,7 @@ def configured(kind: Any, arguments: dict[str, Any]) -> Any:
     """A model's configuration (an instance of ``kind``) from a checkpoint. Raises ValueError if it is invalid."""
     check(arguments, kind, "its model")
     if "vocabulary" not in arguments or any(type(value) is int and value < 1 for value in arguments.values()):
-        raise ValueError("its model has no sizes")
+        raise ValueError("the sizes of its model are missing or below 1")
     return kind(**arguments)
 
 

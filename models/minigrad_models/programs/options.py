@@ -38,7 +38,7 @@ def whole(least: int = 1, most: int | None = None) -> Callable[[str], int]:
 
 
 def positive(least: float = TINY, below: float = math.inf) -> Callable[[str], float]:
-    """The type of a finite number above 0, or at least ``least``, and less than ``below``."""
+    """The type of a finite number that is above 0 (or at least ``least``) and less than ``below``."""
     limits = "above 0" if least == TINY else f"of at least {least:g}"
     limits += "" if below == math.inf else f" and below {below:g}"
 
@@ -79,7 +79,7 @@ def add_limits(p: argparse.ArgumentParser) -> None:
 
 
 def generation_config(options: argparse.Namespace) -> GenerationConfig:
-    """The options for a search. Raises ValueError if options are mutually exclusive."""
+    """The configuration of a search, from its options. Raises ValueError if options are mutually exclusive."""
     from ..generation.generate import GenerationConfig, check_exclusive
 
     limits = options.top_k, options.top_p

@@ -1,6 +1,6 @@
-"""The settings of a program in sections, with presets and configuration files in TOML. ``Sections`` is a frozen
+"""The settings of a program, in sections, with presets and configuration files in TOML. ``Sections`` is a frozen
 dataclass of frozen dataclasses, whose fields are declared by ``setting``, ``count`` and so on. The command line, files
-and checkpoints derive from these fields. All programs have a section with the ``Updates`` of a training run.
+and checkpoints are derived from these fields. Every program has a section with the ``Updates`` of a training run.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ def chance(default: float, text: str) -> Any:
 
 
 def other(kind: type, name: str, default: Any) -> Any:
-    """A setting with a different default, for a subclass."""
+    """A setting of ``kind``, with a different default for a subclass."""
     return dataclasses.field(default=default, metadata=kind.__dataclass_fields__[name].metadata)  # type: ignore[attr-defined]
 
 
 @dataclasses.dataclass(frozen=True)
 class Sections:
-    """All settings of a program. The fields are the sections, and setting names are unique among them. Subclasses have
-    PRESETS, a folder of TOML files, each with every setting; FREE, settings that do not affect the result of training
-    and may change when a run resumes; and LATER, whole sections of such settings. Raises ValueError for a value out of
-    range; the message names the setting."""
+    """All settings of a program. Each field is a section, and setting names are unique across sections. Subclasses
+    define PRESETS, a folder of TOML files that have every setting; FREE, the settings that do not affect the result of
+    training and may change when a run resumes; and LATER, whole sections of such settings. Raises ValueError if a value
+    is out of range; the message names the setting."""
 
     PRESETS: ClassVar[Path]
     FREE: ClassVar[set[str]]
@@ -76,7 +76,7 @@ class Sections:
     @classmethod
     @cache
     def fields(cls) -> dict[str, tuple[str, Any, Any]]:
-        """Name -> (section, type, field) of every setting. Names are unique, so options do not need a prefix."""
+        """Maps each setting's name to (section, type, field). Names are unique, so options do not need a prefix."""
         return {
             field.name: (section, get_type_hints(kind)[field.name], field)
             for section, kind in cls.sections().items()
@@ -95,7 +95,7 @@ class Sections:
         return str(metadata["help"]) + (f": {', '.join(metadata['choices'])}" if metadata["choices"] else "")
 
     def changed(self, values: dict[str, Any]) -> Self:
-        """These settings with some values changed, by name, in any section."""
+        """A copy of these settings with some values changed, by name, in any section."""
         parts = {part: getattr(self, part) for part in self.sections()}
         for name, value in values.items():
             section, value = self.fields()[name][0], tuple(value) if isinstance(value, list) else value
@@ -178,7 +178,7 @@ class Sections:
 
 @dataclasses.dataclass(frozen=True)
 class Updates:
-    """The updates, their optimiser, and snapshots. Each program adds its own settings to this section."""
+    """Settings for the updates, their optimiser, and snapshots. Each program adds its own settings to this section."""
 
     steps: int = count(8000, "updates")
     minutes: float = amount(0.0, "time limit in minutes; 0: no limit")
@@ -208,7 +208,7 @@ class Updates:
     device: str = setting("cpu", '"cpu", "cuda" or "cuda:1"')
 
     def rate(self, final: float = 0.0) -> Callable[[int], float]:
-        """The learning rate at an update, as a fraction of the peak. A cosine ends at the fraction ``final``."""
+        """A function from an update to its learning rate, as a fraction of the peak. A cosine ends at ``final``."""
         if self.schedule == "inverse_sqrt":
             return schedules.inverse_sqrt(self.warm_up)
         if self.warm_up >= self.steps:
@@ -226,7 +226,7 @@ class Updates:
         eps: float = 1e-9,
         decay_vectors: bool = True,
     ) -> optim.AdamW:
-        """AdamW, or Muon for the matrices in the layers and AdamW for embeddings and vectors. Without
+        """AdamW for all parameters, or Muon for the layers' matrices and AdamW for embeddings and vectors. Without
         ``decay_vectors``, biases and the weights of norms have no weight decay."""
         options: dict[str, Any] = {"lr": self.learning_rate, "betas": betas, "eps": eps}
         options["weight_decay"] = self.weight_decay
@@ -243,7 +243,7 @@ class Updates:
         return optim.MuonWithAdamW([{"params": muon, "muon": True}, *groups], **options)
 
     def loop_settings(self, evaluated: bool, **more: Any) -> LoopSettings:
-        """The settings of the training loop, with None for TOML's 0. ``more`` are settings beyond this class."""
+        """The settings of the training loop, with None for TOML's 0. ``more`` has settings that this class lacks."""
         same = ("steps", "accumulate", "evaluate_every", "snapshot_every", "log_every", "seed")
         values = {name: getattr(self, name) for name in same}
         values |= {name: getattr(self, name) or None for name in ("minutes", "clip", "save_seconds")}
@@ -255,7 +255,7 @@ class Updates:
 
 @dataclasses.dataclass(frozen=True)
 class LanguageUpdates(Updates):
-    """The updates of a causal model."""
+    """Settings for the updates of a causal language model."""
 
     steps: int = other(Updates, "steps", 2000)
     learning_rate: float = other(Updates, "learning_rate", 1e-3)

@@ -1,6 +1,6 @@
-"""Starts, stops and finishes the training runs of programs, with their output, including runs with several ranks:
-``--ranks 2`` starts the ranks, unless mpiexec, srun or ``minigrad.run`` did. Rank 0 prints, writes the run folder and
-reports at the end; the other ranks compute their share of each update."""
+"""Starts, stops and finishes the training runs of programs, and prints their output. A run can have several ranks.
+``--ranks 2`` starts two, unless mpiexec, srun or ``minigrad.run`` did. Rank 0 prints, writes the run folder and reports
+at the end; the other ranks compute their share of each update."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def trainer_of(
     carried: Any = None,
     **best: Any,
 ) -> Trainer:
-    """The loop of a training run. For the arguments see ``Trainer``. ``best`` has the settings ``metric`` (by default
-    ``METRIC``) and ``mode``. Raises ValueError if learning-rate or loop settings are invalid."""
+    """The Trainer of a run. For the arguments, see ``Trainer``. ``best`` can set ``metric`` (by default ``METRIC``) and
+    ``mode``. Raises ValueError if learning-rate or loop settings are invalid."""
     optimizer = s.make_optimizer(model)
     settings = s.loop_settings(evaluate is not None, unit=unit, **{"metric": METRIC, **best})
     schedule, more = LambdaLR(optimizer, s.rate()), {"evaluate": evaluate, "extra": extra, "carried": carried}
@@ -60,10 +60,10 @@ def train_to_end(
     report: Callable[[], str],
     best: bool = True,
 ) -> int:
-    """Resume the run in the folder, or start a ``fresh`` run after renaming an earlier one. At the end, write the
-    trained model, and print and write the ``report`` on it in eval mode. ``settings`` are ``Sections`` with ``Updates``
-    as ``training``. ``about`` and the model's size are printed first. The weights are the moving average, the mean of
-    snapshots, those of the best evaluation (with ``best``), or else the last ones. Returns the exit status (130 after
+    """Resume the run in the folder or, if ``fresh``, rename it and start another. First print ``about`` and the model's
+    size. At the end, write the trained model, switch it to eval mode, and print and write the ``report`` on it. Its
+    weights are the moving average, the mean of snapshots, those of the best evaluation (if ``best``), or else the last
+    ones. ``settings`` are ``Sections`` whose ``training`` is an ``Updates``. Returns the exit status (130 after
     Ctrl-C). Raises the errors of ``Trainer.fit``."""
     trainer.check()
     if fresh and trainer.ranks.is_first:
@@ -103,7 +103,7 @@ def is_finished(program: Program, settings: Any, folder: Path, fresh: bool) -> b
 
 
 def report_of(program: Program, trainer: Trainer, folder: Path, validation: str, *words: str) -> str:
-    """The result of validating a model, and the command to generate with it: ``generate --run FOLDER`` and words."""
+    """A model's validation result, and the command to generate with it: ``generate --run FOLDER`` and ``words``."""
     updates = f"{trainer.state.step:,} updates in {trainer.state.seconds:.0f} s"
     write = program.typed("generate", "--run", str(folder), *words)
     return f"full validation: {validation}; {updates}\n\nto generate:  {write}"
@@ -118,7 +118,7 @@ def train_as_ranks(
     program: Program, options: argparse.Namespace, settings: Any, folder: Path, train: Callable[[Any, Path, bool], int]
 ) -> int:
     """Call ``train(settings, folder, options.fresh)`` as one of several ranks. If this process is not a rank, start as
-    many ranks as the settings request, with the words of the command. Without mpi4py, one process does all the work.
+    many ranks as the settings request, with the same command line. Without mpi4py, one process does all the work.
     Returns the exit status. Raises ValueError if there are more ranks than batches in an update or the learning rate is
     invalid, RuntimeError if the device is unavailable, and the errors of ``train``."""
     s, started, go = settings.training, find_place().size, partial(train, settings, folder, options.fresh)

@@ -19,7 +19,7 @@ Cut = tuple[int, int, int]
 
 
 class Batch(NamedTuple):
-    """Tokens (B, T) and the token after each (B, T), int64, and the number of targets that are not ignored."""
+    """Tokens (B, T), int64; the token after each (B, T), int64; and the number of targets that are not ignored."""
 
     tokens: Tensor
     targets: Tensor
@@ -42,7 +42,7 @@ def moved(device: str, *tensors: Tensor) -> list[Tensor]:
 
 
 def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:
-    """The windows of this length that begin at the given positions (B,)."""
+    """A batch of the windows of ``length`` tokens that begin at the positions ``begins`` (B,)."""
     rows = ids[begins[:, None] + np.arange(length + 1)].astype(np.int64)  # (B, T + 1)
     parts = (mg.from_numpy(np.ascontiguousarray(part)) for part in (rows[:, :-1], rows[:, 1:]))
     tokens, targets = moved(device, *parts)
@@ -50,9 +50,9 @@ def windows(ids: Ids, begins: Ids, length: int, device: str) -> Batch:
 
 
 def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
-    """Windows (begin, first, end) of a text, which predict each token except the first once. The model reads tokens
-    begin .. end - 1, and only targets from ``first`` on count. The windows move by ``stride``; with a smaller stride,
-    each token sees more of the text before it. Windows begin at multiples of ``cycle`` if window and stride are
+    """Split a text into windows (begin, first, end) that predict each token except the first once. The model reads
+    tokens begin .. end - 1, and only targets from ``first`` on count. The windows move by ``stride``; with a smaller
+    stride, each token sees more of the text before it. Windows begin at multiples of ``cycle`` if window and stride are
     multiples of it."""
     result, first = [], 0
     while first < tokens - 1:
@@ -64,8 +64,8 @@ def pieces(tokens: int, window: int, stride: int, cycle: int = 1) -> list[Cut]:
 
 
 def check_windows(window: int, stride: int | None, context: int | None, grid: int = 1) -> None:
-    """Raise ValueError for invalid evaluation windows. For window and stride see ``pieces``. ``context`` is the most
-    tokens that the model sees (None: any number), and windows begin at multiples of ``grid``."""
+    """Raise ValueError for invalid evaluation windows. For window and stride, see ``pieces``. The model sees at most
+    ``context`` tokens (any number, if None), and windows begin at multiples of ``grid``."""
     if context is not None and window > context:
         raise ValueError(f"--window {window:,} is more than the {context:,} tokens that the model sees")
     if stride is not None and stride > window:
@@ -86,11 +86,11 @@ def score_windows(
     progress: Progress | None = None,
     cycle: int = 1,
 ) -> float:
-    """The mean cross-entropy, in nats, of the tokens of a text (N,), or of several independent texts, except the first
-    token of each. The model's ``loss(tokens, targets, ignore)`` is a mean. For window, stride and cycle see ``pieces``.
-    A stride of 0 means the whole window, so that windows do not overlap. ``batch`` is the number of windows at a time,
-    ``most`` the approximate number of tokens to predict, in evenly spaced windows, or 0 for all. ``progress`` is called
-    with the number of tokens after each batch."""
+    """The mean cross-entropy, in nats, of all tokens but the first of a text (N,), or of each of several independent
+    texts. The model's ``loss(tokens, targets, ignore)`` returns a mean. For window, stride and cycle, see ``pieces``. A
+    stride of 0 is the whole window, so that windows do not overlap. The model evaluates ``batch`` windows at a time.
+    ``most`` is the approximate number of tokens to predict, in evenly spaced windows; 0 means all. ``progress`` is
+    called with the number of tokens after each batch."""
     texts = [texts] if isinstance(texts, np.ndarray) else texts
     cuts, begin = [], 0
     for text in texts:

@@ -23,10 +23,10 @@ class TokenBatches:
     """Batches of pair indices with a maximum number of tokens. Each pair occurs once per epoch.
 
     Pairs are sorted by target length and, roughly, source length, and split into batches with at most ``tokens`` on
-    either side, including padding (a longer pair gets its own batch). The batches are shuffled; without ``shuffle``
-    they go from short to long in every epoch. The order depends only on the seed and the epoch, so two numbers define a
-    position in the training data (see ``training.LoaderBatches``). ``lengths`` (N, 2) are the source and target
-    lengths. Raises ValueError if ``lengths`` has the wrong shape, or ``tokens`` is below 1.
+    either side, including padding (a longer pair gets its own batch). The batches are shuffled; without ``shuffle``,
+    they go from short to long in every epoch. The order depends only on the seed and the epoch, so an epoch and an
+    index define a position in the training data (see ``training.LoaderBatches``). ``lengths`` (N, 2) are the source and
+    target lengths. Raises ValueError if ``lengths`` has the wrong shape, or ``tokens`` is below 1.
     """
 
     def __init__(self, lengths: Any, tokens: int = 4096, *, seed: int = 0, shuffle: bool = True) -> None:
@@ -83,9 +83,9 @@ class Segment(NamedTuple):
 
 class Segments:
     """A text (N,) of ints, cut into ``rows`` of equal length that are read in parallel, ``length`` tokens at a time. In
-    each epoch, the cuts shift by a random fraction of a segment, which depends on seed and epoch, so that segments end
-    at different places. The incomplete last segment of a row is dropped. Raises ValueError if ``rows`` or ``length`` is
-    below 1, or the text is too short for one segment in an epoch."""
+    each epoch, the cuts shift by a random fraction of a segment, which depends on the seed and the epoch, so that
+    segments end at different places. The incomplete last segment of a row is dropped. Raises ValueError if ``rows`` or
+    ``length`` is below 1, or the text is too short for one segment in an epoch."""
 
     def __init__(self, tokens: IntArray, rows: int, length: int, seed: int = 0) -> None:
         if rows < 1 or length < 1:
@@ -107,7 +107,7 @@ class Segments:
 class Recurrence:
     """The loss function for training on ``Segments``, with the memory that it carries from batch to batch (None at
     first). It serves as the trainer's ``loss`` and ``carried``. The memory depends on the weights with which the model
-    read a segment, so it cannot be recomputed from the position in the text and belongs in the checkpoint."""
+    read a segment, so it cannot be recomputed from the position in the text, and must be saved in the checkpoint."""
 
     def __init__(self) -> None:
         self.memory: Tensor | None = None

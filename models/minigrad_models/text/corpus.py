@@ -1,5 +1,5 @@
-"""Reads sentence pairs from a folder, a table, or two aligned files, and the lines of a file, plain or gzipped,
-checking that they are complete."""
+"""Reads sentence pairs from a folder, a table, or two aligned files, and reads the lines of a file. Files may be plain
+or gzipped, and must be complete."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ class TokenizerPair:
         joint: bool = True,
         **options: Any,
     ) -> TokenizerPair:
-        """Learn subwords from both sides together, or separately if not ``joint``; each vocabulary has that size. For
-        options and errors see ``SubwordTokenizer.train``."""
+        """Learn subwords from both sides together, or separately if not ``joint``. Each vocabulary has ``vocabulary``
+        entries. For options and errors see ``SubwordTokenizer.train``."""
         if joint:
             both = SubwordTokenizer.train(itertools.chain(several(source), several(target)), vocabulary, **options)
             return cls(both, both)
@@ -83,10 +83,10 @@ def tokenizer_pair_from_dict(state: dict[str, Any]) -> TokenizerPair:
 
 
 class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
-    """A corpus as ids, without the ``left_out`` pairs that have more than ``longest`` tokens on a side, including BOS
-    and EOS. Example i is a pair: (source ids and EOS, BOS and target ids and EOS). ``ids`` concatenates all pairs, each
-    source followed by its target; ``lengths`` (N, 2) int32 are the source and target lengths. ``progress`` shows a bar
-    on stderr after two seconds (if tqdm is installed). Raises ValueError if every pair is too long."""
+    """A corpus as ids. It omits pairs with more than ``longest`` tokens on a side, including BOS and EOS; ``left_out``
+    counts them. Example i is (source ids with EOS, target ids with BOS and EOS). ``ids`` concatenates all pairs, each
+    source followed by its target; ``lengths`` (N, 2), int32, are the source and target lengths. ``progress`` shows a
+    bar on stderr after two seconds (if tqdm is installed). Raises ValueError if every pair is too long."""
 
     def __init__(self, pairs: Pairs, tokenizers: TokenizerPair, *, longest: int, progress: bool = True) -> None:
         total, largest = len(pairs.source), max(len(tokenizers.source), len(tokenizers.target))

@@ -84,10 +84,10 @@ def word_pieces(
     strip_accents: bool | None = None,
     split_chinese: bool = True,
 ) -> Any:
-    """The ``tokenizers.Tokenizer`` for a vocabulary (ids by piece), with BERT's special tokens around a text or a pair:
-    [CLS] text [SEP], or [CLS] text [SEP] text [SEP], of types 0 and 1 (Devlin et al. 2019, figure 2). ``strip_accents``
-    defaults to ``lowercase``; with ``split_chinese``, each Chinese character is a word. Raises ValueError if the
-    vocabulary lacks [CLS] or [SEP], and ImportError if the tokenizers library is missing."""
+    """The ``tokenizers.Tokenizer`` for a vocabulary (ids by piece). It adds BERT's special tokens to a text, [CLS] text
+    [SEP], or to a pair, [CLS] text [SEP] text [SEP], with types 0 and 1 (Devlin et al. 2019, figure 2).
+    ``strip_accents`` defaults to ``lowercase``; with ``split_chinese``, each Chinese character is a word. Raises
+    ValueError if the vocabulary lacks [CLS] or [SEP], and ImportError if the tokenizers library is missing."""
     library = load_library()
     tokenizer = library.Tokenizer(library.models.WordPiece(dict(vocabulary), unk_token="[UNK]"))
     tokenizer.normalizer = library.normalizers.BertNormalizer(

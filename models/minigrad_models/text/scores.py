@@ -113,8 +113,8 @@ def sentence_chrf(texts: Sequence[str], references: Sequence[str]) -> list[float
 
 
 def mutual_bleu(texts: Sequence[Sequence[int]]) -> list[list[float]]:
-    """The BLEU score in percent of each text (as tokens) against each text as its reference (N x N). The counts of
-    n-grams with n ≥ 2 are incremented by one, so that a sentence without a common 4-gram does not score 0 (Lin & Och
+    """The BLEU score, in percent, of each of N texts (as tokens) with each of them as its reference (N x N). The counts
+    of n-grams with n ≥ 2 are incremented by one, so that a sentence without a common 4-gram does not score 0 (Lin & Och
     2004, "ORANGE: a Method for Evaluating Automatic Evaluation Metrics for Machine Translation", section 4)."""
     metric = _library("sacrebleu.metrics").BLEU(tokenize="none", smooth_method="add-k", smooth_value=1, force=True)
     lines = [" ".join(map(str, text)) for text in texts]

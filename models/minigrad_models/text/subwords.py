@@ -94,7 +94,7 @@ class SubwordTokenizer:
         return len(self.tokens)
 
     def prepare(self, text: str) -> str:
-        """The normal form: Unicode-normalised, with single spaces, and stripped."""
+        """The normal form of a text, which is Unicode-normalised and stripped, and has single spaces."""
         text = text.strip().encode("utf-8", "replace").decode()  # a terminal may pass bytes that are not UTF-8
         return str(self.model.normalizer.normalize_str(text)) if self.model.normalizer else text
 
@@ -136,14 +136,14 @@ class SubwordTokenizer:
 
 
 def load_library() -> Any:
-    """The tokenizers library, with a single thread unless TOKENIZERS_PARALLELISM is set. More threads gain little on
-    sentences (a fifth on two cores), compete with training, and cause warnings after a fork. Raises ImportError."""
+    """The tokenizers library, with a single thread unless TOKENIZERS_PARALLELISM is set. More threads gain little (a
+    fifth on two cores), compete with training, and cause warnings after a fork. Raises ImportError if it is missing."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     return library("tokenizers", "subwords need the tokenizers library")
 
 
 def _checked(state: Any) -> dict[str, Any]:
-    """The state of a library tokenizer, without the parts that ``train`` does not use. Raises ValueError."""
+    """A library tokenizer's state without the parts that ``train`` does not use. Raises ValueError if it is invalid."""
     check(state, dict[str, Any], "a tokenizer")
     check_size(state)
     for name in ("normalizer", "pre_tokenizer", "decoder"):

@@ -63,8 +63,8 @@ SCHEMES = {"spaces": SPACES}  # by name in descriptions; programs register their
 
 
 class WordTokenizer:
-    """One token per word or punctuation mark, for small closed vocabularies, which consist of the special tokens and
-    ``words``. Text is split at spaces, or by another ``scheme``."""
+    """A tokenizer for small closed vocabularies: each word or punctuation mark is a token. The vocabulary consists of
+    the special tokens and ``words``. Text is split at spaces, or by another ``scheme``."""
 
     def __init__(self, words: list[str], scheme: Scheme = SPACES) -> None:
         self.words = [*SPECIAL, *several(words)]

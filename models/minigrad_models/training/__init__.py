@@ -1,4 +1,4 @@
-"""Training: one loop for all models. A run can be killed at any moment and resumed exactly.
+"""The training loop for all models. A run can be killed at any moment and resumed exactly.
 
 trainer = Trainer(model, optimizer, batches, loss, folder="runs/first", settings=Settings(steps=8000))
 outcome = trainer.fit()

@@ -27,9 +27,9 @@ POOL = 50  # batches that are sorted by length together
 
 
 class ShuffledOrder:
-    """The indices 0 .. size-1 in lists of ``batch_size``, in a random order that depends on the seed and the epoch.
-    ``drop_last`` drops an incomplete last list. With the ``lengths`` of all examples, each list has examples of similar
-    length, as ``POOL`` lists at a time are sorted. Raises ValueError if ``size`` or ``batch_size`` is below 1."""
+    """Splits the indices 0 .. size-1 into lists of ``batch_size``, in a random order that depends on the seed and
+    epoch. ``drop_last`` drops an incomplete last list. With the ``lengths`` of all examples, the examples in a list
+    have similar lengths, as ``POOL`` lists at a time are sorted. Raises ValueError if a size is below 1."""
 
     def __init__(
         self,
@@ -63,10 +63,10 @@ class ShuffledOrder:
 
 
 class LoaderBatches:
-    """Batches from a dataset: any object with ``__getitem__`` and ``__len__``. A run resumes exactly if an example
-    depends only on its index and the default generator. ``order`` is a batch size, for batches that are reshuffled in
-    each epoch using the seed, or an object whose ``epoch(number, start)`` yields lists of indices, such as
-    ShuffledOrder and TokenBatches. ``collate`` builds a batch from a list of examples, by default as in DataLoader."""
+    """Loads batches from a dataset, which is any object with ``__getitem__`` and ``__len__``. A run resumes exactly if
+    an example depends only on its index and the default generator. ``order`` is a batch size, to reshuffle the examples
+    in each epoch using the seed, or an object whose ``epoch(number, start)`` yields lists of indices, such as
+    ShuffledOrder or TokenBatches. ``collate`` builds a batch from a list of examples, by default as in DataLoader."""
 
     def __init__(
         self,
@@ -91,8 +91,8 @@ class LoaderBatches:
 
 
 class Stream:
-    """An endless sequence of epochs from a given position. ``epoch`` and ``batch`` are the position of the next batch,
-    or of the end of an epoch."""
+    """An endless stream of batches, epoch by epoch, from a given position. ``epoch`` and ``batch`` are the position of
+    the next batch, or of the end of an epoch."""
 
     def __init__(self, batches: Batches[Any], epoch: int = 0, batch: int = 0) -> None:
         self.batches, self.epoch, self.batch = batches, epoch, batch
@@ -112,5 +112,5 @@ class Stream:
         return next(self._all)
 
     def close(self) -> None:
-        """Close the epoch's iterator, which may have open files."""
+        """Close the epoch's iterator, which may hold files open."""
         self._all.close()

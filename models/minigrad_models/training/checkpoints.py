@@ -1,25 +1,25 @@
 """Run folders, and how a training run that is killed at any moment resumes as if nothing had happened.
 
-    last.safetensors             the whole state: the only file that a run resumes from
+    last.safetensors             the complete state, which is all that a run needs to resume
     best.safetensors             the weights with the best evaluation
-    snapshots/STEP.safetensors   the weights at some steps, for averages
-    log.jsonl                    the log: JSON lines that can be plotted
+    snapshots/STEP.safetensors   the weights at some steps, for averaging
+    log.jsonl                    the log, as JSON lines that can be plotted
 
-Each checkpoint is written to a file in a temporary folder, flushed to disk, and renamed, so its name always refers to
-the complete old or new file. ``last`` describes the other files: the best metric and its step, the snapshots to keep,
-and the number of log lines. The line, the snapshot and the best weights of a step are flushed before the ``last`` of
-that step, and older snapshots are deleted after it, so that everything that ``last`` mentions exists.
+Each checkpoint is written to a file in a temporary folder, flushed to disk, and renamed, so that the old file remains
+complete until the new one replaces it. ``last`` describes the other files: the best metric and its step, the snapshots
+to keep, and the number of log lines. A step's log line, snapshot and best weights are flushed before its ``last`` is
+written, and older snapshots are deleted afterwards, so that everything that ``last`` mentions exists.
 
-A run that is killed before ``last`` is renamed resumes from an older ``last``. It truncates the log to the lines that
-``last`` counts, deletes other snapshots, and repeats the steps in between with the same weights, random numbers and
-batches, writing the same files. A new run writes ``last`` first, so a full disk is noticed early.
+A run that is killed before ``last`` is renamed resumes from the previous ``last``. It truncates the log to the number
+of lines in ``last``, deletes other snapshots, and repeats the steps since then with the same weights, random numbers
+and batches, so it writes the same files. A new run starts by writing ``last``, so that a full disk is noticed early.
 
-If a file cannot be written, the run ends with an error and keeps the old file, so the same program can resume. With
-``minutes``, the number of steps depends on their speed, and a killed run forgets the seconds since its ``last``.
+If a file cannot be written, the run ends with an error and keeps the old file, so the same program can resume it. With
+``minutes``, the number of steps depends on their speed, and the seconds between ``last`` and a kill are not counted.
 
-A training line is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}: loss (per token) and grad_norm are
-means over the updates since the previous line; tokens and seconds are totals. An evaluation line is {"step", "epoch",
-"evaluation": {metric: value, ...}, "best", "tokens", "seconds"}.
+A training line is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}. Its loss (per token) and grad_norm
+are means over the updates since the previous line; tokens and seconds are totals. An evaluation line is {"step",
+"epoch", "evaluation": {metric: value, ...}, "best", "tokens", "seconds"}.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ ADVICE = "What to do: restore it from a copy, or train in another folder; nothin
 
 
 class Content(TypedDict, total=False):
-    """The schema of a checkpoint. A file of weights lacks the entries that a run needs to resume."""
+    """The schema of a checkpoint. A file with only weights lacks the entries that a run needs to resume."""
 
     program: Required[str]
     version: Required[int]
@@ -86,7 +86,7 @@ class RunFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Create the folder, and keep other processes from training in it."""
+        """Create the folder, and lock it so that no other process can train in it."""
         try:
             self._snapshots.mkdir(parents=True, exist_ok=True)
             for folder in (self.path, self._snapshots):
@@ -98,7 +98,7 @@ class RunFolder:
             yield
 
     def read_last(self, mmap: bool = False) -> dict[str, Any] | None:
-        """The checkpoint to resume from; None in a new folder."""
+        """The checkpoint to resume from, or None if the folder is new."""
         if not self.last.exists():
             if present := [path for path in (self.best, self.log, *self._files()) if path.exists()]:
                 there = f"{self.path} has the {present[0].name} of a run, but no {self.last.name} to resume from"
@@ -114,7 +114,7 @@ class RunFolder:
         return checkpoint
 
     def snapshots(self) -> list[Path]:
-        """The snapshots that ``last`` mentions, oldest first; all snapshots if there is no ``last``."""
+        """The snapshots that ``last`` mentions, or all snapshots if there is no ``last``, oldest first."""
         last = self.read_last(mmap=True) if self.last.exists() else None
         return [path for path in self._files() if last is None or int(path.stem) in last["training"]["snapshots"]]
 
@@ -125,7 +125,7 @@ class RunFolder:
         write_checkpoint(self._snapshots / f"{step:09d}.safetensors", content)
 
     def put_last(self, content: dict[str, Any]) -> None:
-        """Write ``last``, then delete snapshots that it does not mention. On OSError, the old ``last`` remains."""
+        """Write ``last``, then delete snapshots that it does not mention. On failure, the old ``last`` remains."""
         write_checkpoint(self.last, content)
         self.clean(content["training"]["snapshots"])
 
@@ -160,9 +160,9 @@ def _bytes(value: Any) -> int:
 
 
 def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[str, Any]:
-    """Read any checkpoint of a run, on the CPU. Each has "model" (a state dict), "step" and "extra". With ``mmap``,
-    tensors are read from the file when they are used. Raises FileNotFoundError if the file does not exist, and
-    RuntimeError if it is damaged or not the checkpoint of a run."""
+    """Read any checkpoint of a run into the CPU's memory. It contains "model" (a state dict), "step" and "extra". With
+    ``mmap``, tensors are read from the file when they are used. Raises FileNotFoundError if the file does not exist,
+    and RuntimeError if it is damaged or not a run's checkpoint."""
     file = Path(path)
     if not file.exists():
         raise FileNotFoundError(f"there is no checkpoint {file}")
@@ -187,10 +187,10 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
 
 
 def averaged_state(folder: str | os.PathLike[str]) -> dict[str, Tensor]:
-    """The mean of a run's snapshots as a state dict, on the CPU. Sums are in float64 and rounded once. Integers and
-    bools come from the last snapshot. The mean is a better model than any single snapshot (Izmailov et al. 2018, arXiv
-    1803.05407; Vaswani et al. 2017, section 6.1). Raises FileNotFoundError if the run has no snapshots
-    (``keep_snapshots`` of its settings)."""
+    """Average the snapshots of a run. Returns a state dict on the CPU. Sums are computed in float64 and rounded once.
+    Integers and bools come from the last snapshot. The mean is a better model than any single snapshot (Izmailov et al.
+    2018, arXiv 1803.05407; Vaswani et al. 2017, section 6.1). Raises FileNotFoundError if the run has no snapshots (see
+    ``keep_snapshots`` in Settings)."""
     if not (paths := RunFolder(folder).snapshots()):
         raise FileNotFoundError(f"{folder} has no snapshots to average: set keep_snapshots in Settings")
     sums: dict[str, Tensor] = {}
@@ -202,7 +202,7 @@ def averaged_state(folder: str | os.PathLike[str]) -> dict[str, Tensor]:
 
 
 def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
-    """Raise ValueError for a state that an optimiser cannot load: options or states of the wrong types or shapes."""
+    """Raise ValueError if an optimiser cannot load a state, because options or states have wrong types or shapes."""
     check(saved, dict[str, Any], "optimizer")
     check(saved.get("state"), dict[int, dict[str, Any]], "optimizer.state")
     check_like(saved.get("param_groups"), optimizer._numbered()[1], "optimizer.param_groups", False)
@@ -222,7 +222,7 @@ def check_optimizer(optimizer: Optimizer, saved: Any) -> None:
 
 
 def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> None:
-    """Raise ValueError if the configurations differ. The message lists the keys that differ, except ``LENGTH``."""
+    """Raise ValueError if the configurations differ in keys other than ``LENGTH``. The message lists these keys."""
 
     def shown(values: dict[str, Any], name: str) -> str:
         value = values.get(name)
@@ -254,7 +254,7 @@ _handles: set[int] = set()  # opened by this process to lock them
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Lock a folder, if its file system supports it (some network drives do not). The operating system releases the
-    lock when the process ends, even if killed. Raises BlockingIOError if another process or trainer holds it."""
+    lock when the process ends, even if it is killed. Raises BlockingIOError if another process or trainer holds it."""
     windows = sys.platform == "win32"  # Windows cannot lock folders
     handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT) if windows else os.open(folder, os.O_RDONLY)
     _handles.add(handle)
@@ -273,7 +273,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _lock(handle: int) -> bool:
-    """Try to take the lock; False if another process holds it. A browser tab is a single process without locks."""
+    """Try to take the lock. Returns False if another process holds it. A browser tab is one process without locks."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -301,7 +301,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Log(AbstractContextManager["Log"]):
-    """Truncates a file to its first ``keep`` lines, and appends new ones; ``lines`` is the number of all lines. Raises
+    """Truncates a file to its first ``keep`` lines, and appends new lines. ``lines`` is the number of all lines. Raises
     OSError if the file cannot be opened."""
 
     def __init__(self, path: str | os.PathLike[str], keep: int = 0) -> None:
@@ -338,7 +338,7 @@ def _finite(value: Any) -> Any:
 
 
 def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The lines of a log, or of the log in a run folder, without an unfinished last line. Raises FileNotFoundError if
+    """Read the entries of a log, or of a run folder's log, without an unfinished last line. Raises FileNotFoundError if
     the log does not exist, and ValueError if a line is not JSON, or the log is a device or larger than 1 GiB."""
     file = Path(path) / "log.jsonl" if Path(path).is_dir() else Path(path)
     entries: list[dict[str, Any]] = []

@@ -1,5 +1,5 @@
-"""Training progress on stderr (loss, tokens or other units per second, time left, the last evaluation), and handling of
-Ctrl-C, which takes effect between two updates, never within one."""
+"""Shows training progress on stderr: the loss, the tokens or other units per second, the time left, and the last
+evaluation. Also handles Ctrl-C, which takes effect between two updates, never within one."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if sys.platform == "win32":
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """Shows a tqdm bar in a terminal or notebook, and elsewhere (in a log, or without tqdm) a line every ten seconds.
-    If not ``shown``, only notes appear. ``steps`` and ``limit`` are the total updates and seconds, ``done`` and
-    ``seconds`` come from earlier runs, and ``unit`` is the unit of the loss weights."""
+    """Shows a tqdm bar in a terminal or notebook. Elsewhere, or without tqdm, it prints a line every ten seconds. If
+    ``shown`` is False, only notes appear. ``steps`` and ``limit`` are the total updates and seconds, ``done`` and
+    ``seconds`` are those of earlier runs, and ``unit`` is the unit of the loss weights."""
 
     def __init__(
         self, steps: int, limit: float, done: int = 0, seconds: float = 0.0, shown: bool = True, unit: str = "tokens"
@@ -45,7 +45,7 @@ class Progress(AbstractContextManager["Progress"]):
                 self.bar.close()
 
     def advance(self, loss: float, tokens: float, seconds: float) -> None:
-        """Count one update: its loss, its tokens, and the seconds of training so far."""
+        """Count one update, with its loss and tokens, after ``seconds`` of training."""
         self.done += 1
         self.tokens += tokens
         self.loss = loss if math.isnan(self.loss) else 0.98 * self.loss + 0.02 * loss
@@ -86,7 +86,7 @@ class Progress(AbstractContextManager["Progress"]):
 
 
 def _bar() -> Any:
-    """A bar from 0 to 100; None without tqdm, or outside of terminals and notebooks."""
+    """A bar from 0 to 100, or None without tqdm or outside terminals and notebooks."""
     with suppress(AttributeError, *LOST):  # sys.stderr may be None, or closed
         if (notebook := in_notebook()) or sys.stderr.isatty() or "MINIGRAD_TERMINAL" in os.environ:
             width = "bar" if notebook else "bar:24"
@@ -104,10 +104,10 @@ def clock(seconds: float) -> str:
 
 
 class Interrupt:
-    """In ``with Interrupt() as stop:``, Ctrl-C and SIGTERM (and Ctrl-Break on Windows) set ``stop.asked``; a second
-    signal interrupts. Signals that the program ignores from its start (as with ``nohup``) remain ignored. It has no
-    effect outside the main thread, as Python cannot handle signals there. Forked child processes leave Ctrl-C to this
-    process; SIGTERM ends them. The first signal calls ``note`` with a message."""
+    """Within ``with Interrupt() as stop:``, Ctrl-C or SIGTERM (or Ctrl-Break on Windows) sets ``stop.asked`` and calls
+    ``note`` with a message; a second signal raises KeyboardInterrupt. Signals that are already ignored (as with
+    ``nohup``) remain ignored. Outside the main thread, the context has no effect, as Python cannot handle signals
+    there. Forked child processes ignore Ctrl-C, but SIGTERM ends them."""
 
     def __init__(self, note: Callable[[str], None] = lambda text: None) -> None:
         self.asked, self._owner = False, os.getpid()

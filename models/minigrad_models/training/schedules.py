@@ -1,9 +1,9 @@
-"""Learning-rate schedules for LambdaLR: functions from e, the updates so far, to a fraction of the peak rate.
+"""Learning-rate schedules for LambdaLR. They map e, the number of updates so far, to a fraction of the peak rate.
 
     schedule = LambdaLR(optimizer, inverse_sqrt(warmup=4000))
 
-All rates rise linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677), the last of which has the peak
-rate. ``steps`` is the total, and s = e + 1. Raises ValueError if a number is out of range or the warm-up too long.
+All rates rise linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677); the last of these has the peak
+rate. ``steps`` is the total, and s = e + 1. They raise ValueError if a number is out of range or the warm-up too long.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Schedule = Callable[[int], float]
 
 
 def inverse_sqrt(warmup: int) -> Schedule:
-    """min(s / warmup, √(warmup / s)): warm-up, then inverse square root decay (Vaswani et al. 2017, equation 3)."""
+    """Warm-up, then inverse square root decay: min(s / warmup, √(warmup / s)) (Vaswani et al. 2017, equation 3)."""
     if warmup < 1:
         raise ValueError(f"inverse_sqrt: warmup must be at least 1, not {warmup}")
     return lambda e: min((e + 1) / warmup, math.sqrt(warmup / (e + 1)))
@@ -42,15 +42,15 @@ def linear(warmup: int, steps: int) -> Schedule:
 
 
 def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2) -> Schedule:
-    """``inverse_sqrt``, with a linear decay to zero at ``steps``. Such a "cooldown" ends a run of any length as well as
-    a cosine does, but the rate before it does not depend on the length (Zhai et al. 2022, arXiv 2106.04560, section
+    """``inverse_sqrt``, followed by a linear decay to zero at ``steps``. Such a "cooldown" is as good as a cosine for a
+    run of any length, but the rate before it does not depend on the length (Zhai et al. 2022, arXiv 2106.04560, section
     3.5). The decay takes ``decay_fraction`` of all updates. Raises ValueError if it begins within the warm-up."""
     if not 0 <= decay_fraction <= 1:
         raise ValueError(f"inverse_sqrt_with_decay: decay_fraction must be in [0, 1], not {decay_fraction}")
     _check("inverse_sqrt_with_decay", warmup, steps)
     begin = steps - round(decay_fraction * steps)
     if begin < warmup:
-        last = f"the decay, the last {decay_fraction:g} of {steps} steps, begins before the {warmup} warmup steps end"
+        last = f"the decay takes {decay_fraction:g} of {steps} steps, so it begins before the {warmup} warmup steps end"
         raise ValueError(f"inverse_sqrt_with_decay: {last}")
     before = inverse_sqrt(warmup)
 

@@ -55,30 +55,30 @@ class Trainer:
     bitwise identical to those of an uninterrupted run; ``checkpoints.py`` explains why.
 
     After ``distributed.init_process_group``, all ranks share the batches of each update, and must pass the same
-    arguments. Rank 0 evaluates, shows progress and writes the folder, with its own running statistics. The losses equal
-    those of a single process, up to rounding, and a run can resume with a different number of ranks.
+    arguments. Rank 0 shows progress, evaluates, and writes to the folder, using its own running statistics. The losses
+    equal those of a single process, up to rounding, and a run can resume with a different number of ranks.
 
     Args:
-        model, optimizer: as in PyTorch training loops. Modules in eval mode stay in it; if the model itself is in eval
-            mode, all modules are switched to training mode.
+        model, optimizer: as in a PyTorch training loop. If the model is in eval mode, all modules are switched to
+            training mode; otherwise, modules in eval mode stay in it.
         batches: an object with ``epoch(number, start)``, such as LoaderBatches.
-        loss: (model, batch) -> the mean loss, a one-element tensor, and its weight (target tokens), which is used to
-            average the batches of an update and the losses of several updates.
+        loss: a function of the model and a batch. It returns the mean loss, a one-element tensor, and its weight
+            (target tokens), which is used to average the batches of an update and the losses of several updates.
         folder, settings: the run folder, which is created if it does not exist, and the run's settings.
         schedule: the learning-rate schedule, which steps after each update. A resumed run may pass a LambdaLR with a
             different function; any other schedule continues unchanged.
-        evaluate: model -> metrics by name. It runs in eval mode without gradients, and its random numbers do not affect
-            training.
-        extra: plain data (``minigrad.save``) for the checkpoints, such as tokenizers. Its "config", if any, must be the
-            same when the run resumes, except for "steps" and "epochs".
-        carried: an object with ``state_dict`` and ``load_state_dict`` for state that updates pass on in addition to the
-            model, such as the memory of a recurrent model; only for a single rank.
+        evaluate: a function of the model that returns a mapping of metrics. It runs in eval mode without gradients, and
+            its random numbers do not affect training.
+        extra: plain data (see ``minigrad.save``) to store in checkpoints, such as tokenizers. If it has a "config", the
+            run can resume only with the same one, except for "steps" and "epochs".
+        carried: an object with ``state_dict`` and ``load_state_dict`` that holds state outside the model that updates
+            pass on, such as the memory of a recurrent model. It requires a single rank.
 
     Attributes:
         state: the position of the training.
         averaged: the moving average of the model, or None.
 
-    Raises TypeError unless ``schedule`` is an LRScheduler without a metric; ValueError for patience without evaluate.
+    Raises TypeError if ``schedule`` is no LRScheduler or needs a metric, and ValueError for patience without evaluate.
     """
 
     def __init__(
@@ -111,21 +111,21 @@ class Trainer:
         self._clock = self._saved_at = time.monotonic()
 
     def check(self) -> None:
-        """Raise the errors of ``fit`` before it touches the folder: ValueError for more ranks than batches in an
-        update, or for several ranks with a ``carried`` state."""
+        """Raise the errors that ``fit`` raises before it touches the folder: ValueError if there are more ranks than
+        batches in an update, or several ranks with a ``carried`` state."""
         ranks, accumulate = self.ranks.count, self.settings.accumulate
         if ranks > accumulate:
             there = f"{ranks} ranks share the batches of an update, but accumulate is {accumulate}"
             raise ValueError(f"{there}: set accumulate to {ranks} or a multiple of it")
         if ranks > 1 and self.carried is not None:
-            raise ValueError("there must be one rank: each update passes its state to the next within one process")
+            raise ValueError("carried needs a single rank: each update passes its state to the next within one process")
 
     def fit(self, begun: Callable[[], None] | None = None) -> Outcome:
-        """Train to the end, from where an earlier call stopped. The model then has the last weights. On Ctrl-C or
-        SIGTERM, the update is finished and saved before returning; a second signal interrupts immediately. ``begun`` is
-        called once the folder is locked and its checkpoint accepted, before the first step. Raises the errors of
-        ``check``, ValueError if the run in the folder has a different configuration, OSError if the folder is not
-        writable, and RuntimeError if its checkpoint is damaged, or a loss or gradient is not finite."""
+        """Train to the end, starting where an earlier call stopped. The model then has the last weights. On Ctrl-C or
+        SIGTERM, ``fit`` finishes and saves the update before it returns; a second signal interrupts immediately.
+        ``begun`` is called before the first step, after the folder is locked and its checkpoint is accepted. Raises the
+        errors of ``check``, ValueError if the run in the folder has a different configuration, OSError if the folder is
+        not writable, and RuntimeError if its checkpoint is damaged, or a loss or gradient is not finite."""
         self.check()
         first = self.ranks.is_first
         with ExitStack() as stack:
@@ -145,7 +145,7 @@ class Trainer:
             if over and not self._evaluation_due(True):
                 return self._outcome(over)
             limit = math.inf if settings.minutes is None else 60 * settings.minutes
-            store.library()  # compile kernels before updates, which determine the time left
+            store.library()  # compile kernels before the updates, whose speed determines the time left
             self._clock = time.monotonic()
             with_bar = settings.progress and first
             with (
@@ -217,7 +217,7 @@ class Trainer:
         return Outcome(reason, self.state.step, self.state.seconds, self.state.best, self.state.best_step)
 
     def _seconds(self) -> float:
-        """The seconds of training so far; updates the state."""
+        """Update the seconds of training in the state, and return them."""
         now = time.monotonic()
         self.state.seconds += now - self._clock
         self._clock = now
@@ -322,7 +322,7 @@ class Trainer:
 
     def _restore(self) -> str:
         """Resume the run in the folder, or start a new run. Nothing changes before the checkpoint has been checked.
-        Returns a message about the position and changed settings; "" at the beginning."""
+        Returns a message about the position and changed settings, or "" at step 0."""
         checkpoint = self.ranks.of_first(self._read)
         if checkpoint is None:
             self._begin()
@@ -355,11 +355,11 @@ class Trainer:
         check_same(self.folder.last, there, here)
         if (step := checkpoint["step"]) > self.settings.steps:
             hint = "Set more steps, or start over in a different folder"
-            raise ValueError(f"{self.folder.path} is at step {step:,}, past the last, {self.settings.steps:,}. {hint}")
+            raise ValueError(f"{self.folder.path} is at step {step:,}, but the last is {self.settings.steps:,}. {hint}")
         return {**checkpoint, "settings": saved}
 
     def _take_over(self, checkpoint: dict[str, Any]) -> None:
-        """Load the weights, the optimiser's state, the schedule, the generators and the position of a checkpoint."""
+        """Load the weights, the optimiser's state, the schedule, the generators and the position from a checkpoint."""
         self.model.load_state_dict(checkpoint["model"])
         check_optimizer(self.optimizer, checkpoint["optimizer"])
         self.optimizer.load_state_dict(checkpoint["optimizer"])
@@ -385,7 +385,7 @@ class Trainer:
             raise RuntimeError(f"{self.folder.last} does not match this training run: {error}. {ADVICE}") from error
 
     def _begin(self) -> None:
-        """Start a run with a first checkpoint, testing that it can be written and read."""
+        """Start a run by saving a first checkpoint, which tests that it can be written and read."""
         self.state = State()
         seed(self.settings.seed)
         self._clock = time.monotonic()
@@ -415,9 +415,9 @@ class Trainer:
 
 
 def moving_average(model: Module, decay: float) -> AveragedModel:
-    """A copy of a model that holds the moving average of its weights w, m ← d · m + (1 - d) · w after each update
-    (Polyak and Juditsky 1992), starting from the weights after the first update. After n updates, d = min(decay, (1 +
-    n) / (10 + n)), so that the first weights fade quickly (as in TensorFlow's ExponentialMovingAverage with
+    """A copy of a model that holds the moving average of its weights w. It starts with the weights after the first
+    update. Each later update sets m ← d · m + (1 - d) · w (Polyak and Juditsky 1992). After n updates, d = min(decay,
+    (1 + n) / (10 + n)), so that the first weights fade quickly (as in TensorFlow's ExponentialMovingAverage with
     num_updates). Call ``update_parameters(model)`` after each update. Buffers are copied, not averaged."""
 
     def update(means: Sequence[Tensor], new: Sequence[Tensor], age: Any) -> None:
@@ -430,7 +430,7 @@ def moving_average(model: Module, decay: float) -> AveragedModel:
 
 
 def _identity(extra: dict[str, Any], settings: dict[str, Any], schedule: Any, carried: Any) -> dict[str, Any]:
-    """The values that must not change between runs."""
+    """The values that must not change when a run resumes."""
     parts = {"schedule": schedule, "carried": carried}
     values = {name: settings[name] for name in FIXED}
     return {"config": extra.get("config"), **{n: None if p is None else "given" for n, p in parts.items()}, **values}

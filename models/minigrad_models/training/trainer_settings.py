@@ -1,5 +1,5 @@
-"""The settings of a training run, its position, and the random number generators of minigrad, Python and NumPy:
-everything except the weights and the optimiser state."""
+"""The settings of a training run, its position, and the random number generators of minigrad, Python and NumPy: all of
+a run's state except the weights and the optimiser state."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Settings:
 
     Args:
         steps: the total number of updates.
-        minutes: stop earlier, after this many minutes of training (of all runs in the folder together).
-        accumulate: how many batches to accumulate per update, shared by the ranks. With more than one, each batch has
-            its own random numbers, which depend only on ``seed``, the step and the batch number.
+        minutes: stop earlier, after this many minutes of training, counting all runs in the folder.
+        accumulate: the number of batches per update, which the ranks share. If there are several, each batch has its
+            own random numbers, which depend only on ``seed``, the step and the batch number.
         clip: the maximum norm of all gradients together; None for no limit.
         evaluate_every: steps between evaluations; there is always one after the last step.
         save_every: steps between checkpoints; None to save only by time.
-        save_seconds: seconds between checkpoints; None to save only by steps. Each evaluation and snapshot, and the end
-            of training, saves a checkpoint as well.
+        save_seconds: seconds between checkpoints; None to save only by steps. A checkpoint is also saved at each
+            evaluation and snapshot, and at the end of training.
         patience: stop after this many evaluations in a row without improvement; None for never.
         metric: the name of the evaluation result that should improve. A run that resumes with another metric or
             ``mode`` forgets the best result so far.
@@ -45,9 +45,9 @@ class Settings:
         snapshot_every: steps between snapshots; None means ``evaluate_every``.
         ema_decay: keep an exponential moving average of the weights with this decay, for evaluations.
         log_every: steps between log lines.
-        seed: for dropout, and for Python's and NumPy's random numbers.
+        seed: the seed for dropout, and for Python's and NumPy's random numbers.
         progress: show progress on stderr: a bar (with tqdm, in a terminal), or a line every ten seconds.
-        unit: the unit of the loss weights, for showing progress: "tokens", "pictures".
+        unit: the unit of the loss weights, such as "tokens" or "pictures", for showing progress.
     """
 
     steps: int

@@ -38,8 +38,8 @@ class Part(NamedTuple):
 
 
 class Updated:
-    """An update: the weight of all its batches, their mean loss, and the gradient norm. On a GPU, the latter two are
-    still being computed, and reading them waits for the GPU, which costs nothing once the next update has been
+    """The results of an update: the total weight of its batches, their mean loss, and the gradient norm. On a GPU, loss
+    and norm are still being computed. Reading them waits for the GPU, which costs nothing once the next update has been
     launched. On the CPU (``is_known``), reading never waits."""
 
     def __init__(self, parts: list[Part], norm: Tensor, step: int) -> None:
@@ -67,7 +67,7 @@ class Updated:
 
 
 def _later(value: Any) -> Callable[[], float]:
-    """A function that returns a number, or the only element of a tensor once computed."""
+    """A function that returns a number, or the only element of a tensor once it is computed."""
     if not isinstance(value, Tensor):
         return lambda: float(value)
     read = of(value.array).later(value.array)
@@ -83,10 +83,10 @@ def update(
     step: int,
     gradients: Callable[[Module, Loss, Iterable[Any], int], list[Part]] | None = None,
 ) -> Updated:
-    """Update the weights using the gradient of the mean loss of all batches. Batches are weighted (by target tokens):
-    the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ equals the gradient of one large batch, up to rounding. ``gradients`` sums them, by
-    default ``add_gradients``. Raises RuntimeError, with unchanged weights, if the loss or norm is not finite in
-    ``step`` (on a GPU, only when they are read), and ValueError if a weight is not positive."""
+    """Update the weights using the gradient of the mean loss of all batches. Each batch is weighted by its target
+    tokens, so the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ equals that of one large batch, up to rounding. ``gradients`` computes the
+    sum; the default is ``add_gradients``. Raises ValueError if a weight is not positive, and RuntimeError before the
+    weights change (on a GPU, only when the results are read) if the loss or norm of ``step`` is not finite."""
     optimizer.zero_grad()
     parts = (gradients or add_gradients)(model, loss, batches, step)
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]
@@ -107,9 +107,9 @@ def update(
 def add_gradients(
     model: Module, loss: Loss, batches: Iterable[Any], step: int, rank: int = 0, ranks: int = 1
 ) -> list[Part]:
-    """Sum the gradients of one rank's batches, with weights relative to the first batch, so the gradient of a single
-    batch is bitwise unchanged. All batches are fetched, and the one at ``rank`` in each group of ``ranks`` is
-    computed. Raises ValueError if a weight is not positive."""
+    """Sum the gradients of one rank's batches, with weights relative to the first batch's, so the gradient of a single
+    batch is bitwise unchanged. A rank fetches all batches, but computes only the one at ``rank`` in each group of
+    ``ranks``. Raises ValueError if a weight is not positive."""
     parts: list[Part] = []
     for number, batch in enumerate(batches):
         if number % ranks != rank:
@@ -123,8 +123,8 @@ def add_gradients(
 
 
 class Ranks:
-    """The ranks of an earlier ``init_process_group``; without it, this process is the only rank (``count`` is 1). Only
-    rank 0 (``is_first``) evaluates, writes files, and shows progress."""
+    """The ranks of the process group. Without ``init_process_group``, this process is the only rank (``count`` is 1).
+    Only rank 0 (``is_first``) evaluates, writes files, and shows progress."""
 
     def __init__(self) -> None:
         there = distributed.is_initialized()
@@ -135,7 +135,7 @@ class Ranks:
         self._buckets: Buckets | None = None
 
     def of_first(self, make: Callable[[], T]) -> T:
-        """Call a function on rank 0 only. All ranks get its result, or its exception."""
+        """Call a function on rank 0 only. All ranks return its result or raise its exception."""
         if self.count == 1:
             return make()
         if self._group is None:
@@ -149,7 +149,7 @@ class Ranks:
         self._group = self._buckets = None
 
     def send(self, tensors: Iterable[Tensor]) -> None:
-        """Send the tensors of rank 0 to all ranks."""
+        """Broadcast the tensors of rank 0 to all ranks."""
         if self.count > 1:
             for tensor in tensors:
                 distributed.broadcast(tensor.detach(), src=0)

@@ -1,4 +1,4 @@
-"""A translator. ``minigrad train`` trains it, and its file can be used here or from the command line.
+"""A translator. ``minigrad train`` trains it; the file can be loaded in Python or used from the command line.
 
 from minigrad_models.translation import Translator
 
@@ -18,7 +18,7 @@ __all__ = ["Attention", "Hypothesis", "Translation", "Translator"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import an exported name on first use, so that the command line can list its options without a model."""
+    """Import an exported name on first use, so that the command line can list its options without the models."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import translator

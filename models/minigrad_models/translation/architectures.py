@@ -1,4 +1,4 @@
-"""The models that a run can train, by the ``model`` setting: the transformer, and earlier models."""
+"""The architectures that the ``model`` setting selects: the transformer and earlier models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .translation_settings import ModelSettings, check_positions
 
 
 class Architecture(NamedTuple):
-    """A model class, its configuration class, and the configuration arguments that the name implies."""
+    """A model class, its configuration class, and the configuration arguments that the architecture's name implies."""
 
     model: Callable[[Any], TranslationModel]
     config: Any
@@ -50,7 +50,7 @@ def build(sizes: ModelSettings, tokenizers: TokenizerPair, device: str = "cpu") 
 
 
 def restored(name: str, arguments: dict[str, Any], weights: dict[str, Any]) -> TranslationModel:
-    """The model in a file."""
+    """Restore a model from the ``arguments`` of its configuration and its ``weights``."""
     kind = ARCHITECTURES[name]
     config = models.configured(kind.config, arguments)
     check_positions(config.positions, config.d_model)

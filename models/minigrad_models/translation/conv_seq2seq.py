@@ -40,7 +40,7 @@ class Config(Configuration):
 
 
 class GatedConvolution(nn.Module):
-    """Section 3.2: a convolution to twice the width, of which one half gates the other (GLU, Dauphin et al. 2017)."""
+    """Section 3.2: a convolution that doubles the width; one half gates the other (GLU, Dauphin et al. 2017)."""
 
     def __init__(self, config: Config, causal: bool) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class GatedConvolution(nn.Module):
         self.margins = (before, config.kernel - 1 - before)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, H) -> (B, T, H). If causal, outputs do not depend on later tokens."""
+        """States (B, T, H) -> states (B, T, H). If causal, outputs do not depend on later tokens."""
         rows = F.pad(self.dropout(x).transpose(1, 2), self.margins)
         return F.glu(self.convolution(rows), 1).transpose(1, 2)
 
@@ -64,7 +64,7 @@ class Attention(nn.Module):
         self.output = nn.Linear(config.d_model, config.hidden)
 
     def forward(self, x: Tensor, target: Tensor, memory: Memory, mask: Tensor) -> Tensor:
-        """States (B, T, H), target embeddings (B, T, D) -> contexts (B, T, H)."""
+        """States (B, T, H) and target embeddings (B, T, D) -> contexts (B, T, H)."""
         query = (self.query(x) + target) * HALF  # equation 1
         weights = (query @ memory.keys.transpose(1, 2)).masked_fill(~mask[:, 0], -math.inf).softmax(-1)
         count = mask.sum(-1).to(x.dtype)  # (B, 1, 1): a mean of m vectors has variance 1/m
@@ -87,15 +87,15 @@ class ConvSeq2Seq(TranslationModel):
         self.apply(initialise)
 
     def embed(self, tokens: Tensor, source: bool = False) -> Tensor:
-        """Section 3.1: the sum of word and position embeddings, (B, T) -> (B, T, D). Raises ValueError if the sentence
-        is longer than the model's positions."""
+        """Section 3.1: tokens (B, T) -> the sums of word and position embeddings (B, T, D). Raises ValueError if there
+        are more tokens than positions."""
         length = tokens.shape[1]
         self.check_length(length)
         return self.dropout(self.vectors(tokens, source) + self.positions.weight[:length])
 
     def encode(self, source: Tensor) -> tuple[Memory, Tensor]:
-        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S). Keys are the words in context, z, and values are z
-        + e, which adds the words themselves."""
+        """Source tokens (B, S) -> memory, and its mask (B, 1, 1, S). The keys z represent the words in context. The
+        values z + e also contain the word embeddings e."""
         mask = source != PAD
         e = self.embed(source, source=True)
         x = self.encoder_input(e)
@@ -115,7 +115,7 @@ class ConvSeq2Seq(TranslationModel):
 
 
 def initialise(module: nn.Module) -> None:
-    """Section 3.5: weights that preserve the variance of the inputs; a GLU passes a quarter of it."""
+    """Section 3.5: make layers preserve the variance of their inputs, although a GLU reduces it to a quarter."""
     if isinstance(module, nn.Conv1d):
         fan = module.in_channels * module.kernel_size[0]
         nn.init.normal_(module.weight, std=math.sqrt(4 / fan))

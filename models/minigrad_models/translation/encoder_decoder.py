@@ -18,8 +18,8 @@ from ..text.tokenizer import BOS, PAD
 
 
 class Configuration:
-    """The hyperparameters that all translators share. Subclasses are dataclasses that add dropout probabilities, among
-    others, and raise ValueError if a value is invalid."""
+    """The hyperparameters that all translators share. Subclasses are dataclasses. They add others, such as dropout
+    probabilities, and raise ValueError if a value is invalid."""
 
     vocabulary: int  # V, the size of the joint vocabulary or the target vocabulary
     source_vocabulary: int | None  # the size of the source vocabulary; None if the languages share one
@@ -27,7 +27,7 @@ class Configuration:
     positions: int  # the number of tokens in the longest sentence
 
     def as_dict(self) -> dict[str, Any]:
-        """The arguments by name, for a checkpoint."""
+        """The constructor's arguments by name, for a checkpoint."""
         return dict(vars(self))
 
     def check_dropouts(self) -> None:
@@ -39,25 +39,25 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Memory:
-    """The encoder output that the decoder reads: ``keys``, which it compares with its states, and ``values``, which it
-    averages, (B, S, ·) each, and ``start``, the initial states of a recurrent decoder (B, L, H)."""
+    """The encoder output that the decoder reads: ``keys`` (B, S, ·), which it compares with its states; ``values`` (B,
+    S, ·), which it averages; and ``start`` (B, L, H), the initial states of a recurrent decoder."""
 
     keys: Tensor
     values: Tensor
     start: tuple[Tensor, ...] = ()
 
     def __getitem__(self, rows: Tensor) -> Memory:
-        """The memory of some sentences."""
+        """The memory of the sentences in ``rows``."""
         return Memory(self.keys[rows], self.values[rows], tuple(s[rows] for s in self.start))
 
 
 class Plain:
-    """The reference decoder, which runs over all tokens so far at each step, beginning with ``start`` (B, 1).
-    ``memory`` has the encoded sentences, indexed by sentence; ``mask`` (B, 1, 1, S) is True at their tokens."""
+    """The reference decoder. At each step, it runs over the whole target, which starts with ``start`` (B, 1).
+    ``memory``, indexed by sentence, contains the encoded sentences; ``mask`` (B, 1, 1, S) is True at their tokens."""
 
     def __init__(self, model: TranslationModel, start: Tensor, memory: Any, mask: Tensor) -> None:
         self.model, self.start = model, start
-        self.memory, self.mask = memory, mask  # of N rows from now on
+        self.memory, self.mask = memory, mask  # N rows after ``reorder``
 
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
@@ -73,7 +73,7 @@ class TranslationModel(nn.Module):
     share one matrix (Press and Wolf 2017, arXiv 1608.05859); a separate source vocabulary has a separate embedding.
     ``config`` is a ``Configuration``."""
 
-    CACHED: type[Any] = Plain  # the decoder with a cache
+    CACHED: type[Any] = Plain  # the decoder class with a cache
 
     def __init__(self, config: Any) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class TranslationModel(nn.Module):
         return embedded
 
     def check_length(self, length: int) -> None:
-        """Raise ValueError if a sentence is longer than the model's positions."""
+        """Raise ValueError if a sentence has more tokens than the model has positions."""
         if length > (most := self.config.positions):
             raise ValueError(f"a sentence of {length} tokens is longer than the model's {most} positions")
 
@@ -106,8 +106,8 @@ class TranslationModel(nn.Module):
 
     @mg.no_grad()
     def begin(self, source: Tensor, cached: bool = True) -> Decoder:
-        """A decoder for ``generation.beam_search``, at the start of each translation of source tokens (B, S). It does
-        not record gradients. In training mode nothing is cached, as each step draws new dropout for all tokens."""
+        """A decoder for ``generation.beam_search`` that translates source tokens (B, S). It does not record gradients.
+        In training mode, it caches nothing, as each step draws new dropout masks for all tokens."""
         kind = self.CACHED if cached and not self.training else Plain
         return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
 
@@ -116,9 +116,9 @@ class TranslationModel(nn.Module):
         return F.linear(self.decode(target, *self.encode(source)), self.embedding.weight)
 
     def loss(self, source: Tensor, target: Tensor, label_smoothing: float = 0.0, r_drop: float = 0.0) -> Tensor:
-        """The mean cross-entropy, a scalar, of the tokens after BOS, each predicted from the tokens before it. Source
-        tokens are (B, S); target tokens, including BOS, are (B, T). ``r_drop`` above 0 is the α of ``r_drop_loss``,
-        which needs two passes over the batch."""
+        """The mean cross-entropy (a scalar) of the tokens after BOS. Each is predicted from the tokens before it.
+        Source tokens are (B, S); target tokens, including BOS, are (B, T). If ``r_drop`` is above 0, it is the α of
+        ``r_drop_loss``, which needs two passes over the batch."""
         read, following = target[:, :-1], target[:, 1:]
         if r_drop:
             states = self.decode(mg.cat((read, read)), *self.encode(mg.cat((source, source))))
@@ -129,8 +129,8 @@ class TranslationModel(nn.Module):
         )
 
     def greedy(self, source: Tensor, max_new_tokens: Limits = 100, cached: bool = True) -> Tensor:
-        """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS. The token limit is capped
-        at the longest sentence that the model supports."""
+        """Choose the most likely token at each step: source (B, S) -> tokens (B, T), padded after EOS. The token limit
+        is capped at the length of the longest sentence that the model supports."""
         most = self.config.positions - 1
         limit = min(max_new_tokens, most) if isinstance(max_new_tokens, int) else [min(n, most) for n in max_new_tokens]
         hypotheses = generate.greedy(self.begin(source, cached), limit)
@@ -145,9 +145,9 @@ def r_drop_loss(
 
         mean of ½ (CE(P₁) + CE(P₂)) + α/4 · (KL(P₁‖P₂) + KL(P₂‖P₁))
 
-    over the target tokens (B, T) that are not ``ignore_index``. P₁ and P₂ are softmax(states · weightᵀ) for the two
-    passes. ``states`` (2B, T, D) hold each of B sentences twice, and ``weight`` (V, D) is the last linear layer's. If
-    no tokens count, the mean is NaN and the gradients are zero. Raises ValueError if α is negative.
+    The mean is over the target tokens (B, T) that are not ``ignore_index``. P₁ and P₂ are softmax(states · weightᵀ) for
+    the two passes. ``states`` (2B, T, D) contain each of B sentences twice, and ``weight`` (V, D) is the last linear
+    layer's. If all tokens are ignored, the mean is NaN and the gradients are zero. Raises ValueError if α is negative.
     """
     if not alpha >= 0:
         raise ValueError(f"R-Drop's alpha must be 0 or more, not {alpha}")
@@ -162,7 +162,7 @@ def r_drop_loss(
 
 
 def pad(sentences: list[list[int]], device: Any = None) -> Tensor:
-    """Lists of tokens as a tensor (B, T), T at least 1, with shorter lists padded with PAD."""
+    """Convert lists of tokens to a tensor (B, T), where T is at least 1. Shorter lists are padded with PAD."""
     length = max(map(len, sentences), default=0) or 1
     rows = [s + [PAD] * (length - len(s)) for s in sentences]
     return mg.tensor(rows, dtype=mg.int64, device=device).reshape(len(sentences), length)

@@ -67,10 +67,10 @@ class Pair(NamedTuple):
 
 
 def load(split: str = "train", size: int | None = None) -> list[Pair]:
-    """The first ``size`` pairs of a split, or all pairs: "train" has 14,500, "validation" and "test" 1,000 each. No two
-    pairs have the same source, and some word combinations occur only in validation and test: no training sentence
-    contains "I love you", although its words occur. English "you" becomes "tu", and first persons are masculine. Raises
-    ValueError if the split is unknown, or the size is negative or exceeds the split."""
+    """The first ``size`` pairs of a split (None: all). "train" has 14,500 pairs, and "validation" and "test" have 1,000
+    each. No two pairs have the same source. Some word combinations do not occur in training: no training sentence
+    contains "I love you", although its words occur. English "you" is always "tu", and first persons are masculine.
+    Raises ValueError if the split is unknown, or ``size`` is negative or larger than the split."""
     if split not in SPLITS:
         raise ValueError(f"load: unknown split {split!r}; choose from {', '.join(SPLITS)}")
     pairs = _corpus()[split]
@@ -101,8 +101,8 @@ def _clean(text: str) -> str:
 
 def normalize(text: str) -> str:
     """Normalise English text that a user typed to the style of the corpus: regular spaces and apostrophes, contractions
-    written out, capitals for names, days, "I" and the first letter, and a full stop at the end, or a question mark if
-    the sentence begins like a question. Text without a letter or digit is only stripped; corpus sentences do not
+    written out, and capitals for names, days, "I" and the first letter. The result ends with a full stop, or with a
+    question mark if it begins like a question. Text without a letter or digit is only stripped. Corpus sentences do not
     change."""
     text = _CAN_NOT.sub("cannot", " ".join(_clean(text).split()))
     if not any(character.isalnum() for character in text):
@@ -113,9 +113,9 @@ def normalize(text: str) -> str:
 
 
 def tokenize(text: str) -> list[str]:
-    """Split English or Italian into words, with punctuation, l' and 's as separate tokens. The first word of a sentence
-    is lower-cased unless it is a name, a day or "I", which are always capitalised. Any text is accepted; empty text has
-    no tokens."""
+    """Split English or Italian text into words. Punctuation, l' and 's are separate tokens. The first word of a
+    sentence is lower-cased unless it is a name, a day or "I", which are always capitalised. Any text is accepted; empty
+    text has no tokens."""
     words: list[str] = _TOKEN.findall(_clean(text))
     tokens: list[str] = []
     begins = True

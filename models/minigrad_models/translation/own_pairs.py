@@ -18,7 +18,7 @@ RECIPE = "multi30k"  # the settings for at least as many pairs as in that corpus
 PAIRS = 29_000
 SMALL = 20_000  # pairs: below this number, the model is smaller
 LEAST = 400  # updates
-OFTEN = 5  # the minimum occurrences of a subword
+OFTEN = 5  # the minimum number of occurrences of a subword
 LARGEST = 200_000  # the maximum number of pairs to analyse
 FEW, A_LANGUAGE = 100, 5000  # pairs: below FEW, none are held out; below A_LANGUAGE, too few to teach a language
 SENTENCES, LONGEST = 6, 80  # characters
@@ -28,7 +28,7 @@ _WORD = re.compile(r"\w+(?:[-'’.,]\w+)*")
 
 
 def suited(values: dict[str, Any]) -> Settings:
-    """The settings for the pairs in ``values["data"]``. The other values take precedence."""
+    """The settings that suit the pairs in ``values["data"]``. The other ``values`` take precedence over them."""
     start = preset(RECIPE).changed({"split_digits": True, **values})
     train = data.read(start.data)["train"]
     changes, s = sizes(len(train.source), values), start.data
@@ -43,8 +43,8 @@ def suited(values: dict[str, Any]) -> Settings:
 
 
 def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
-    """The number of updates and the model sizes for some pairs. The recipe's 10,000 updates are fifty epochs of 29,000
-    pairs. Fewer pairs get more epochs and a smaller model: updates scale with pairs to the power of 0.8."""
+    """The number of updates and the model sizes for a number of pairs. The recipe's 10,000 updates are fifty epochs of
+    29,000 pairs. Fewer pairs get more epochs and a smaller model: updates are proportional to pairs^0.8."""
     changes: dict[str, Any] = {}
     steps = 100 * round(preset(RECIPE).training.steps / 100 * (min(pairs, PAIRS) / PAIRS) ** 0.8)
     steps = values.get("steps", max(LEAST, steps))
@@ -59,7 +59,7 @@ def sizes(pairs: int, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def overview(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
-    """Lines of text describing the pairs by split."""
+    """Lines of text that describe the pairs of each split."""
     train = pairs["train"]
     held_out: dict[str, int] = {split: len(pairs[split].source) for split in ("validation", "test") if split in pairs}
     count, uses = len(train.source), {"validation": "for validation", "test": "for the test at the end"}
@@ -95,7 +95,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def _new(pairs: dict[str, Pairs], tokenizers: TokenizerPair) -> Iterator[str]:
-    """The share of held-out words, and the held-out characters, that no training pair contains."""
+    """Lines of text with the share of held-out words, and the held-out characters, that no training pair contains."""
     shares, whole = [], True
     for side, tokenizer in enumerate((tokenizers.source, tokenizers.target)):
         texts = {split: (part.source, part.target)[side] for split, part in pairs.items()}
@@ -119,15 +119,15 @@ def words_of(text: str) -> list[str]:
 
 
 class Examples(TypedDict):
-    """Source sentences to show first, which are not in the training data (if any are held out), and the words of the
-    training data, most frequent first."""
+    """Source sentences to show first, and the words of the training data, most frequent first. The sentences are from
+    held-out data, if there is any."""
 
     sentences: list[str]
     words: list[str]
 
 
 def examples_of(pairs: dict[str, Pairs]) -> Examples:
-    """Examples from the pairs by split, deterministically."""
+    """Choose examples from the pairs (by split). The same pairs always yield the same examples."""
     held_out = pairs.get("validation", pairs["train"]).source
     counts = Counter(word for text in islice(pairs["train"].source, READ) for word in words_of(text))
     words = sorted(counts, key=lambda word: (-counts[word], word))

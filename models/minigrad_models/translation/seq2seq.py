@@ -28,7 +28,7 @@ from .encoder_decoder import Configuration, Memory, Plain, TranslationModel
 
 CELLS: dict[str, Any] = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 ATTENTIONS = ("none", "additive", "multiplicative")
-States = tuple[Tensor, ...]  # (L, B, H) each: one, or two for an LSTM
+States = tuple[Tensor, ...]  # one tensor (L, B, H), or two for an LSTM
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Additive(nn.Module):
         self.score = nn.Linear(config.hidden, 1, bias=False)
 
     def forward(self, state: Tensor, keys: Tensor) -> Tensor:
-        """States (B, T, H) and U h (B, S, H) -> scores (B, T, S)."""
+        """Decoder states (B, T, H) and keys U h (B, S, H) -> scores (B, T, S)."""
         sums = self.query(state)[:, :, None] + keys[:, None]  # (B, T, S, H)
         return self.score(sums.tanh())[..., 0]
 
@@ -81,7 +81,7 @@ class Multiplicative(nn.Module):
         self.key = nn.Linear(2 * config.hidden, config.hidden, bias=False)
 
     def forward(self, state: Tensor, keys: Tensor) -> Tensor:
-        """States (B, T, H) and W h (B, S, H) -> scores (B, T, S)."""
+        """Decoder states (B, T, H) and keys W h (B, S, H) -> scores (B, T, S)."""
         return state @ keys.transpose(1, 2)
 
 
@@ -93,7 +93,7 @@ class Encoder(nn.Module):
         self.network = config.network(config.d_model, bidirectional=True)
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, States]:
-        """(B, S, D) -> the states of the tokens (B, S, 2H), and the last states of both directions, (B, 2H) each."""
+        """Embeddings (B, S, D) -> token states (B, S, 2H), and the joined last states of both directions (B, 2H)."""
         packed = pack_padded_sequence(x, mask.sum(-1).cpu(), batch_first=True, enforce_sorted=False)
         out, last = self.network(packed)
         states, _ = pad_packed_sequence(out, batch_first=True, total_length=x.shape[1])
@@ -119,8 +119,8 @@ class Decoder(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def remember(self, states: Tensor, ends: States) -> Memory:
-        """The memory of an encoded source: states (B, S, 2H) and last states (B, 2H). Without attention, keys and
-        values consist only of the last state, (B, 1, 2H)."""
+        """The memory of an encoded source, from its ``states`` (B, S, 2H) and last states ``ends`` (B, 2H). Without
+        attention, the keys and values (B, 1, 2H) consist only of the last state."""
         first = [layer(end).tanh() for layer, end in zip(self.start, ends, strict=True)]
         start = tuple(s.reshape(-1, self.layers, self.hidden) for s in first)
         if self.scores is None:
@@ -128,7 +128,7 @@ class Decoder(nn.Module):
         return Memory(self.scores.key(states), states, start)
 
     def forward(self, y: Tensor, memory: Memory, mask: Tensor) -> tuple[Tensor, States]:
-        """Embeddings of the previous tokens (B, T, D) -> states (B, T, D), and the last s (B, L, H)."""
+        """Embeddings of the previous tokens (B, T, D) -> states (B, T, D), and the last s of every layer (B, L, H)."""
         if self.scores is None:
             context = memory.values.expand(-1, y.shape[1], -1)
             s, last = self.run(mg.cat((y, context), -1), memory.start)
@@ -145,19 +145,19 @@ class Decoder(nn.Module):
         return self.dropout(self.readout(mg.cat((s, context, y), -1)).tanh()), last
 
     def run(self, x: Tensor, states: States) -> tuple[Tensor, States]:
-        """Run the network: (B, T, ·) -> s of the last layer (B, T, H), and the last s of every layer (B, L, H)."""
+        """Inputs (B, T, ·) -> s of the last layer (B, T, H), and the last s of every layer (B, L, H)."""
         before = tuple(s.transpose(0, 1).contiguous() for s in states)
         out, last = self.network(x, before if len(before) > 1 else before[0])
         return out, tuple(s.transpose(0, 1) for s in (last if isinstance(last, tuple) else (last,)))
 
     def look(self, s: Tensor, memory: Memory, mask: Tensor) -> Tensor:
-        """States (B, T, H) -> contexts (B, T, 2H): means of the source token states."""
+        """States (B, T, H) -> contexts (B, T, 2H), which are weighted means of the encoder states."""
         assert self.scores is not None
         return self.scores(s, memory.keys).masked_fill(~mask[:, 0], -math.inf).softmax(-1) @ memory.values
 
 
 class Stepwise(Plain):
-    """Decoding from the last state. Each ``next_logits`` call must add one token. N rows: B sentences times W beams."""
+    """Decodes from the last state. Each ``next_logits`` call must add one token. N is B sentences times W beams."""
 
     def __init__(self, model: Seq2Seq, start: Tensor, memory: Memory, mask: Tensor) -> None:
         super().__init__(model, start, memory, mask)
@@ -165,7 +165,7 @@ class Stepwise(Plain):
 
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T), the last of which is new -> logits of the next token (N, V)."""
+        """Tokens (N, T), of which only the last is new -> logits of the next token (N, V)."""
         y = self.model.vectors(tokens[:, -1:])
         out, states = self.model.decoder(y, self.memory, self.mask)
         self.memory = replace(self.memory, start=states)
@@ -206,15 +206,14 @@ class Seq2Seq(TranslationModel):
 
 
 def initialise(module: nn.Module) -> None:
-    """Orthogonal recurrent weights, which preserve the norm of a state (Bahdanau et al., appendix B.1; Saxe et al.
-    2014), Xavier weights elsewhere, and an LSTM that initially forgets nothing (Jozefowicz et al. 2015)."""
+    """Set each gate's recurrent weights to an orthogonal matrix, which preserves norms (Bahdanau et al., appendix B.1;
+    Saxe et al. 2014), other weights by Xavier, and an LSTM's forget biases to 1 (Jozefowicz et al. 2015). If Xavier
+    treated all gates as one matrix, the weights would be too small for an LSTM with attention to train well."""
     if isinstance(module, nn.RNNBase):
         for name, parameter in module.named_parameters():
-            if name.startswith("weight_hh"):
+            if name.startswith("weight"):
                 for gate in parameter.split(module.hidden_size):
-                    nn.init.orthogonal_(gate)
-            elif name.startswith("weight_ih"):
-                nn.init.xavier_uniform_(parameter)
+                    (nn.init.orthogonal_ if name.startswith("weight_hh") else nn.init.xavier_uniform_)(gate)
             else:
                 nn.init.zeros_(parameter)
                 if isinstance(module, nn.LSTM) and name.startswith("bias_ih"):

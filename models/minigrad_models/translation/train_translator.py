@@ -1,4 +1,4 @@
-"""Trains a translator: the model, data, optimiser and loop, and the report at the end."""
+"""Trains a translator: builds the model, data, optimiser and loop, and writes the report at the end."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def make_trainer(
 
 
 class Evaluation:
-    """BLEU and the share of exact matches for greedy translations of validation pairs, and the loss per token."""
+    """Evaluates a model on validation pairs: BLEU and exact matches of greedy translations, and the loss per token."""
 
     def __init__(self, translator: Translator, pairs: Pairs) -> None:
         self.tokenizers, self.settings = tokenizers, settings = translator.tokenizers, translator.settings
@@ -90,7 +90,7 @@ class Evaluation:
         self.batches = PairBatches(encoded, settings.training, shuffle=False)
 
     def __call__(self, model: TranslationModel) -> dict[str, float]:
-        """Metrics by name: "bleu" and "exact" (identical to the reference) from 0 to 100, and "loss", the mean
+        """Metrics by name. "bleu" and "exact", the share of exact matches, are from 0 to 100; "loss" is the mean
         cross-entropy of the target tokens in nats, without label smoothing."""
         source, target = self.pairs.source, self.pairs.target
         texts = [t.text for t in Translator(model, self.tokenizers, self.settings).translate(source, beam=1)]
@@ -104,7 +104,7 @@ class Evaluation:
 
 
 def report_of(translator: Translator, pairs: Pairs, path: Path) -> str:
-    """Translate a split, and write scores and translations to ``path``. Returns a summary (with samples if "test")."""
+    """Translate a split, and write scores and translations to ``path``. Returns a summary, with samples for "test"."""
     split, settings = path.stem, translator.settings
     with bar(len(pairs.source), f"translating {split}", " sentences") as progress:
         translations = translator.translate(pairs.source, progress=progress.update)

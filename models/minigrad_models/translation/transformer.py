@@ -1,6 +1,6 @@
 """The transformer of "Attention Is All You Need" (Vaswani et al. 2017, arXiv 1706.03762).
 
-Read it alongside the paper: each class names its section. The layers are in ``layers``. Shapes: B batch, T target
+Read it alongside the paper: each class names its section. The layers are in ``layers.py``. Shapes: B batch, T target
 length, S source length, D model width (d_model), H heads, V vocabulary. Masks are True at tokens, False at padding.
 """
 
@@ -56,19 +56,19 @@ class Config(Configuration):
 
 
 class Cached:
-    """Decoding with cached keys and values of the tokens so far (see ``generation.continuation``). Each call of
-    ``next_logits`` must add one token. N rows are B sentences times W beams (1 without beam search)."""
+    """Decodes with a cache of the keys and values of earlier tokens (see ``generation.continuation``). Each call of
+    ``next_logits`` must add one token. N rows are B sentences times W beams (W is 1 without beam search)."""
 
     @mg.no_grad()
     def __init__(self, model: Transformer, start: Tensor, memory: Tensor, mask: Tensor) -> None:
         self.model, self.start, self.mask = model, start, mask
-        self.num_beams, self.length = 1, 0  # W; tokens seen so far
+        self.num_beams, self.length = 1, 0  # W; tokens already read
         padding = None if bool(mask.all()) else mask.array  # without padding, attention needs no mask
         self.layers = [CachedLayer(layer, memory, padding) for layer in model.decoder]
 
     @mg.no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """Tokens so far (N, T), the last of which is new -> logits of the next token (N, V)."""
+        """Tokens (N, T), of which only the last is new -> logits of the next token (N, V)."""
         x = self.model.embed(tokens[:, -1:], self.length).array  # (N, 1, D)
         for layer in self.layers:
             x = layer.step(x, self.length)
@@ -99,7 +99,7 @@ class CachedLayer:
         self.heads, self.num_beams, self.mask = cross.heads, 1, mask
 
     def step(self, x: Array, position: int) -> Array:
-        """The state of the new token after this layer, (N, 1, D) -> (N, 1, D)."""
+        """The new token's state before this layer (N, 1, D) -> its state after this layer (N, 1, D)."""
         x = self.residuals[0](x, lambda y: self.self_attention.step(y, position))
         x = self.residuals[1](x, self.attend_to_source)
         return self.residuals[2](x, self.feed_forward)
@@ -138,8 +138,8 @@ class Transformer(TranslationModel):
         self.apply(initialise)
 
     def embed(self, tokens: Tensor, start: int = 0, source: bool = False) -> Tensor:
-        """Sections 3.4 and 3.5: embeddings times √D, plus positions from ``start`` on unless they are rotary, (B, T) ->
-        (B, T, D). Raises ValueError if the sentence is longer than the model's positions."""
+        """Sections 3.4 and 3.5: tokens (B, T) -> their embeddings times √D (B, T, D), plus the positions from ``start``
+        on unless these are rotary. Raises ValueError if there are more tokens than positions."""
         end = start + tokens.shape[1]
         self.check_length(end)
         x = self.vectors(tokens, source) * math.sqrt(self.config.d_model)
@@ -162,7 +162,7 @@ class Transformer(TranslationModel):
 
 
 def positional_encoding(positions: int, d_model: int) -> Tensor:
-    """Section 3.5: (positions, D), sin(pos / 10000^(2i/D)) in column 2i and cos in column 2i + 1."""
+    """Section 3.5: a table (positions, D) with sin(pos / 10000^(2i/D)) in column 2i and the cosine in column 2i + 1."""
     position = mg.arange(positions)[:, None]
     rate = mg.exp(mg.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
     table = mg.zeros(positions, d_model)

@@ -22,11 +22,11 @@ from . import translation_data as data
 from .translation_settings import languages
 from .translator import Translation, Translator
 
-LINES = 1000  # of a file to translate at a time
-AT_ONCE = 1 << 16  # bytes of a pipe
+LINES = 1000  # lines of a file to translate at a time
+AT_ONCE = 1 << 16  # bytes of a pipe to read at a time
 LONGEST_LINE = 1_000_000  # bytes; rejecting a sentence of this length takes a few seconds
 TOO_LONG = f"line {{:,}} has more than {LONGEST_LINE:,} bytes: give one sentence per line"
-NOTES = 10  # the most to print for some text
+NOTES = 10  # the maximum number of notes to print
 
 
 def translate(options: argparse.Namespace) -> int:

@@ -52,7 +52,7 @@ def read(settings: DataSettings) -> dict[str, Pairs]:
 
 
 def read_shipped(train: int | None = None) -> dict[str, Pairs]:
-    """The corpus that ships with minigrad, by split. ``train`` limits the training pairs (None: all)."""
+    """The corpus that ships with minigrad, by split. ``train`` limits the number of training pairs (None: all)."""
     splits = {}
     for split in ("train", "validation", "test"):
         pairs = english_italian.load(split, train if split == "train" else None)
@@ -61,10 +61,10 @@ def read_shipped(train: int | None = None) -> dict[str, Pairs]:
 
 
 def hold_out(pairs: Pairs, most: int) -> dict[str, Pairs]:
-    """Split off random pairs, the same in every run, for validation and testing: up to ``most`` for each, at most a
-    twentieth of all pairs, and none if there are fewer than a hundred pairs. No held-out source remains in the training
-    data: if one occurs more than once, all its pairs are removed. Sentences that occur only once are therefore held out
-    first, and the most frequent sentences remain for training."""
+    """Split off random pairs, the same in every run, for validation and testing. Each split gets up to ``most`` pairs,
+    and at most a twentieth of all pairs; fewer than a hundred pairs are not split. No held-out source remains in the
+    training data: if a source occurs more than once, all its pairs are removed. Sources that occur only once are
+    therefore held out first, and the most frequent ones remain for training."""
     count = min(most, len(pairs.source) // 20) if len(pairs.source) >= 100 else 0
     if not count:
         return {"train": pairs}

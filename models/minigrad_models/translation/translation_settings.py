@@ -1,6 +1,5 @@
 """The settings of a training run, in four sections. Command-line options override a preset or ``--config`` file, which
-overrides the defaults. The files in ``presets/`` contain every setting.
-"""
+overrides the defaults. The files in ``presets/`` contain every setting."""
 
 from __future__ import annotations
 
@@ -40,7 +39,7 @@ class DataSettings:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """The model and its sizes. Only transformers have heads, d_ff and later fields; only other models have hidden."""
+    """The model and its sizes. A model ignores settings that it lacks: only transformers have heads."""
 
     model: str = setting("transformer", "the architecture: the transformer, or a predecessor", MODELS)
     start: str = setting("", "start from the weights and vocabularies of an earlier run; this also sets the sizes")
@@ -104,13 +103,14 @@ class Settings(Sections):
 
     @property
     def bleu_tokenizer(self) -> str:
-        """The sacreBLEU tokenizer for the target."""
+        """The sacreBLEU tokenizer for the target language."""
         choice = self.training.bleu_tokenizer
         return tokenizer_for(self.data.target if self.data.data else "") if choice == "auto" else choice
 
 
 def languages(data: tuple[str, ...]) -> dict[str, str]:
-    """The two languages, from file names such as "a.en.gz b.fr". A table names none, and a folder many."""
+    """The two languages, read from file names such as "a.en.gz b.fr". For a table or other names, they are "source" and
+    "target"; for a folder, there are none."""
     if len(data) == 1 and Path(data[0]).is_dir():
         return {}
     if len(data) == 2:

@@ -53,7 +53,7 @@ PROGRAM = Program("minigrad_models.translation", 2, Described, Settings, REPORTS
 
 
 def sizes(path: Path) -> dict[str, Any]:
-    """The settings that training must have to start from a model. Raises the same errors as ``Translator.load``."""
+    """The settings that a run must share with the model it starts from. Raises the errors of ``Translator.load``."""
     names = {"tokenizer", "vocabulary", "joint", "split_digits", *asdict(ModelSettings())} - {"start"}
     with PROGRAM.reading(path) as (_, settings, _):
         return {k: v for k, v in settings.without(set()).items() if k in names and not k.endswith("dropout")}
@@ -82,7 +82,7 @@ class Attention(NamedTuple):
 
     source: list[str]  # the text of each token, with "⟨end⟩" at the end
     target: list[str]
-    weights: np.ndarray[Any, np.dtype[np.float32]]  # (layers, heads, T, S) before each target token; rows sum to 1
+    weights: np.ndarray[Any, np.dtype[np.float32]]  # (layers, heads, T, S) to predict each target token; rows sum to 1
 
 
 class _Inputs(NamedTuple):
@@ -117,7 +117,7 @@ class Translator:
         return cls(model.to(device).eval(), tokenizers, settings, limited(description["examples"]))
 
     def described(self, config: dict[str, Any]) -> dict[str, Any]:
-        """The metadata for a checkpoint. Resuming compares ``config``."""
+        """The metadata for a checkpoint. A resumed run must have the same ``config``."""
         more = {"model": self.model.config.as_dict(), "tokenizers": self.tokenizers.as_dict()}
         return PROGRAM.described(self.settings, config, **more, examples=self.examples)
 
@@ -140,8 +140,8 @@ class Translator:
 
         Args:
             beam, length_penalty, mbr: beam search options; None for the value in the settings.
-            sample: a temperature for sampling translations randomly, from the top_k likeliest tokens or the likeliest
-                tokens with a total probability of top_p.
+            sample: the temperature for sampling translations at random, from the top_k most likely tokens or from the
+                most likely tokens whose total probability is top_p.
             cached: whether to cache keys and values; without a cache, each step recomputes everything.
             progress: called after each batch with the number of its sentences.
 
@@ -215,9 +215,9 @@ class Translator:
         return Attention(inputs.source_texts, inputs.target_texts, np.stack(view.weights("cross")))
 
     def look(self, translation: Translation) -> AttentionView:
-        """All encoder and decoder attention, by layer and head, for each hypothesis in a beam. A notebook shows it, and
-        ``save`` writes it as a page (.html) or an image; see ``minigrad.viz.attention``. Raises ValueError for the
-        translation of an empty sentence or a model without attention."""
+        """All encoder and decoder attention, by layer and head, for each hypothesis in a beam. A notebook displays the
+        view, and ``save`` writes it as a page (.html) or an image; see ``minigrad.viz.attention``. Raises ValueError
+        for the translation of an empty sentence or a model without attention."""
         from minigrad.viz.attention import AttentionView, Candidate, attention
 
         self.model.check_attention()

@@ -46,8 +46,8 @@ class Embedding(Picture):
 
     @cached_property
     def neighbours(self) -> tuple[Array, Array]:
-        """The ``count`` nearest words to each word: indices and cosine similarities (V, count), descending; 0 for zero
-        vectors."""
+        """The indices and cosine similarities of the ``count`` nearest words to each word, (V, count) each, nearest
+        first. The similarities of zero vectors are 0."""
         total = len(self.tokens)
         count = min(self.count, total - 1)
         indices, cosines = np.zeros((total, count), np.int32), np.zeros((total, count), np.float32)
@@ -139,8 +139,8 @@ def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str
     """Show word vectors: the nearest words by cosine similarity, and a map of the first two principal components.
 
     Args:
-        weights: (V, D), an ``nn.Embedding``, a Tensor or an array.
-        tokens: the text of each token, a function from an id to its text, or a tokenizer; the ids if None.
+        weights: an ``nn.Embedding``, a Tensor or an array of shape (V, D).
+        tokens: the text of each token, a function from an id to its text, or a tokenizer. If it is None, ids are shown.
         neighbours: the number of nearest words on the page. title: the page title.
 
     Raises TypeError if weights has the wrong type, and ValueError if weights is not a matrix of finite numbers, there
@@ -175,7 +175,7 @@ def embedding(weights: Any, tokens: Any = None, neighbours: int = 10, title: str
 
 
 def _name(drawing: Drawing, boxes: list[Box], place: Array, name: str, colour: str, forced: bool) -> None:
-    """Write a word next to its point, unless it overlaps another word and is not ``forced``."""
+    """Write a word next to its point if it does not overlap another word or is ``forced``."""
     x, y = float(place[0]) + 5, float(place[1]) + 4
     wide = 6.6 * len(name)
     if x + wide > WIDE:

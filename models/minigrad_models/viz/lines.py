@@ -38,9 +38,9 @@ def draw(
     log: tuple[bool, bool] = (False, False),
     width: float = 640.0,
 ) -> str:
-    """A chart ``width`` pixels wide as the text of an SVG file, on white. ``across`` and ``up`` label the axes; ``log``
-    makes them logarithmic. Lines have gaps at points that are not finite or have no logarithm. Raises ValueError if
-    there are no curves or the chart is narrower than 200 pixels, ImportError if vl-convert-python is missing."""
+    """Draw a chart, ``width`` pixels wide, on white, as SVG text. ``across`` and ``up`` label the axes; ``log`` makes
+    them logarithmic. Lines have gaps at points that are not finite or have no logarithm. Raises ValueError if there are
+    no curves or the chart is narrower than 200 pixels, and ImportError if vl-convert-python is missing."""
     if not curves or width < NARROWEST:
         raise ValueError(f"a width of {width:g} leaves no room for curves" if curves else "there are no curves to draw")
     chart = {"title": {"text": clean(title), "anchor": "start"}, "width": width, "height": 0.6 * width}
@@ -89,8 +89,8 @@ def scale(log: bool, nice: bool) -> dict[str, Any]:
 
 
 def svg(chart: dict[str, Any]) -> str:
-    """A Vega-Lite specification as the text of an SVG file, in the colours and fonts of all images. Raises ImportError
-    if vl-convert-python is missing."""
+    """Draw a Vega-Lite specification in the colours and fonts of all images. Returns the text of an SVG file. Raises
+    ImportError if vl-convert-python is missing."""
     axis = {"gridColor": LINE, "domainColor": QUIET, "tickColor": QUIET, "labelColor": QUIET, "titleColor": QUIET}
     look = {
         "aria": False,  # a label for each point would make up most of the file

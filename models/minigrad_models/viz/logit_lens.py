@@ -38,11 +38,11 @@ class Numbers(NamedTuple):
     """A summary of the distributions p in R = L + 1 rows (the inputs of each layer, and the output) at T positions.
     Entropy and divergence are in nats."""
 
-    ids: Array  # (R, T, K) int64: the K likeliest tokens, descending
+    ids: Array  # (R, T, K) int64: the K most likely tokens, descending
     probabilities: Array  # (R, T, K) float32
     entropy: Array  # (R, T) float32: -Σ p log p
     divergence: Array  # (R, T) float32: KL(p of the last row ‖ p)
-    ranks: Array  # (R, T) int64: of the correct token, 1 for the likeliest; 0 if unknown
+    ranks: Array  # (R, T) int64: the rank of the correct token, 1 for the most likely; 0 if unknown
     chances: Array  # (R, T) float32: the probability of the correct token; NaN if unknown
 
 
@@ -64,7 +64,7 @@ class LogitLens(Picture):
         return f"<logit lens of {rows - 1} layers, {positions:,} tokens; .save('x.html'), .svg() or .top(layer, token)>"
 
     def top(self, layer: int, position: int, count: int = 10) -> list[tuple[str, float]]:
-        """The likeliest tokens after a layer, and their probabilities. Raises ValueError for an unknown layer or
+        """The most likely tokens after a layer, and their probabilities. Raises ValueError for an unknown layer or
         position."""
         rows, positions, _ = self.numbers.ids.shape
         at = checked_number("layer", layer, rows), checked_number("position", position, positions)
@@ -77,7 +77,7 @@ class LogitLens(Picture):
         return {i: clean(self.read(i)) for i in sorted(ids)}
 
     def page(self) -> Page:
-        """The interactive grid, with the likeliest tokens in a cell and curves over the layers, as a file that works
+        """The interactive grid, with the most likely tokens in a cell and curves over the layers, as a file that works
         offline."""
         numbers, ids = self.numbers, np.array(sorted(self._texts), np.int64)
         data = {
@@ -97,7 +97,7 @@ class LogitLens(Picture):
     def svg(self, start: int = 0, stop: int | None = None) -> str:
         """An SVG of the positions from ``start`` up to but not including ``stop``, by default 16 positions.
 
-        The correct token is above each column, and the token that the model reads is below. Raises ValueError for
+        The correct token is above each column, and the token that the model reads is below it. Raises ValueError for
         positions out of range.
         """
         rows, positions, _ = self.numbers.ids.shape
@@ -113,7 +113,7 @@ class LogitLens(Picture):
             y = TOP + HIGH * (rows - 1 - row)
             name = "embedding" if row == 0 and rows > 1 else "output" if row == rows - 1 else str(row)
             drawing.text(LEFT - 8, y + HIGH / 2 + 4, name, "end", 11, QUIET)
-            for position in range(start, stop):  # the likeliest token, darker if more likely, bold if correct
+            for position in range(start, stop):  # the most likely token, darker if likelier, bold if correct
                 x, at = LEFT + WIDE * (position - start), (row, position, 0)
                 best, opacity = int(self.numbers.ids[at]), float(self.numbers.probabilities[at])
                 box = {"x": x, "y": y, "width": WIDE, "height": HIGH}
@@ -146,16 +146,16 @@ def logit_lens(
         viz.logit_lens(GPT2.from_pretrained(folder), "The capital of Italy is").save("lens.html")
 
     Args:
-        model: tokens (B, T) -> logits (B, T, V), or a tuple that begins with them. It has ``layers``, a ModuleList
-            whose layers run in sequence, each with the state (B, T, D) as its first argument, and ``logits(states)``,
-            which maps the states after any layer (..., D) to logits (..., V). It runs once and is not changed.
+        model: a model that maps tokens (B, T) to logits (B, T, V), or to a tuple that begins with them. Its ``layers``
+            are a ModuleList; they run in sequence, each with the states (B, T, D) as its first argument. Its ``logits``
+            maps the states after any layer (..., D) to logits (..., V). It runs once and is not changed.
         tokens: ids (T,) or (B, T), or text for the model's tokenizer.
         labels: the text of each id, a function from an id to its text, or a tokenizer; by default the model's
             tokenizer, or the ids.
         targets: ids (T,) or (B, T) of the correct tokens, negative if unknown. By default the next tokens, or the
             tokens themselves for a model that sees later tokens (BERT).
-        top: K, the number of likeliest tokens to show in each distribution.
-        sentence: its index in a batch. title: the page's title.
+        top: K, the number of most likely tokens to show in each distribution.
+        sentence: the index of the sentence in a batch. title: the page's title.
         inputs: the model's inputs by name. ``attention_mask`` (B, T), 1 or True at tokens, excludes padding.
 
     Raises TypeError for a model without layers or logits, or text without a tokenizer, and ValueError if there are no
@@ -171,8 +171,8 @@ def logit_lens(
     sentence = checked_number("sentence", sentence, len(ids), "the batch has")
     device = next((p.device for p in model.parameters()), None)
     with in_evaluation(model), no_grad():
-        # Test whether the model sees later tokens by its logits for a token before two others. Both calls have the same
-        # shapes, so that rounding is the same.
+        # If the model sees later tokens, a token's logits depend on the next token. Both calls have the same shapes,
+        # so that rounding is the same.
         first = int(ids[0, 0])
         pairs = [first, first], [first, first - 1 if first else 1]
         one, other = (_logits(model(mg.tensor([pair], device=device)))[0, 0] for pair in pairs)

@@ -1,5 +1,5 @@
-"""``piano_roll`` shows and plays notes over time, with a model's attention. A page contains only the largest weights to
-earlier notes, by layer and head."""
+"""``piano_roll`` shows and plays notes over time, with a model's attention. For each note, layer and head, a page
+contains only the largest weights to earlier notes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Score:
 
     @property
     def span(self) -> tuple[int, int]:
-        """The lowest and highest rows: all pitches and one key on each side, and at least an octave."""
+        """The lowest and highest rows. They include all pitches, one key on each side, and at least an octave."""
         low, high = int(self.pitches.min()) - 1, int(self.pitches.max()) + 1
         missing = max(11 - (high - low), 0)
         low, high = low - missing // 2, high + missing - missing // 2
@@ -60,7 +60,7 @@ class Score:
 
 
 class Arcs(NamedTuple):
-    """The largest weights of N notes in L layers of H heads, followed by each layer's mean over its heads."""
+    """The largest weights of N notes in L layers. Each layer has H heads, followed by the mean over these heads."""
 
     notes: Array  # (L, H + 1, N, K) int32: the earlier notes that a note attends to, by descending weight; then NONE
     weights: Array  # (L, H + 1, N, K) float32: their weights
@@ -119,9 +119,9 @@ def piano_roll(
 
     Args:
         music: the path to a MIDI file, a ``minigrad_models.music`` Song, or a list of Notes.
-        attention: (L, H, N, N), an array or Tensor. Row n has the weights of note n for each note before it. To keep
-            the page small, it has only the eight largest weights for each note in each layer and head, and in the mean
-            over the heads of a layer.
+        attention: an array or Tensor (L, H, N, N). Row n has the weights of note n for each note before it. To keep the
+            page small, it shows only the eight largest weights of each note in each head, and in the mean over a
+            layer's heads.
         tempo: quarter notes per minute, for notes without a tempo or to replace that of a file. The page then shows
             bars of four quarter notes instead of seconds; with a file's own tempo, bars are an option.
         tracks: the names of the tracks by number: a list, a dictionary or a function.
@@ -206,7 +206,7 @@ def arcs_of(attention: Any, count: int) -> Arcs:
 
 
 def _largest(rows: Array, start: int, most: int) -> tuple[Array, Array]:
-    """The notes and weights (H + 1, R, K) in rows (H, R, N) from the note ``start`` on, and in their mean."""
+    """The notes and weights, (H + 1, R, K) each, from rows (H, R, N) from note ``start`` on, and from their mean."""
     count, width = rows.shape[1:]
     later = np.arange(width) >= np.arange(start, start + count)[:, None]  # (R, N): including the note itself
     rows = np.where(later, 0, np.concatenate([rows, rows.mean(0, keepdims=True)]))

@@ -118,8 +118,8 @@ class PositionalEncoding(Picture):
 
 
 def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None = None) -> PositionalEncoding:
-    """PE(t, 2i) = sin(t / 10000^(2i/D)), PE(t, 2i+1) = cos(t / 10000^(2i/D)) for T = ``length`` positions and D =
-    ``d_model`` dimensions (Vaswani et al. 2017, section 3.5), computed by the layer that models use. ``tokens`` label
+    """Show PE(t, 2i) = sin(t / 10000^(2i/D)) and PE(t, 2i+1) = cos(t / 10000^(2i/D)) for T = ``length`` positions and D
+    = ``d_model`` dimensions (Vaswani et al. 2017, section 3.5), computed by the layer that models use. ``tokens`` label
     the positions. Raises ValueError if a size is not positive, the page would be too large, or the number of tokens
     does not match the length."""
     if length < 1 or d_model < 1:

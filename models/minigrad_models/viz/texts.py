@@ -12,9 +12,9 @@ LONGEST = 24  # characters in a label
 
 
 def reader(names: Sequence[str] | Mapping[int, str] | Reader | Any, default: Any = None) -> Reader:
-    """A function from an id to its text. ``names`` has the text of all ids, in order or by id, or is a function or
-    tokenizer. None means ``default``: a tokenizer, or None for the ids themselves. Ids without text are shown as
-    numbers. Raises TypeError if names has the wrong type, or is a single string."""
+    """A function from an id to its text. ``names`` is a list or mapping of texts, a function, or a tokenizer. If it is
+    None, ``default`` is used, which is a tokenizer, or None to show the ids. Ids without text are shown as numbers.
+    Raises TypeError if names has the wrong type, or is a single string."""
     names = default if names is None else names
     if names is None:
         return str

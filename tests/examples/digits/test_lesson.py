@@ -115,7 +115,7 @@ def test_the_page(results: Results, opened: Callable[..., Any]) -> None:
     page.hover(".pictures canvas >> nth=0", position={"x": 36, "y": 12})
     image = insight.one_of_each(results.held_out).images[0]
     message = f"0, row 2, column 5: {float(image[1, 4]):.4g}"
-    assert texts(page, ".pictures .told")[0] == message
+    assert texts(page, ".pictures .explanation")[0] == message
     page.set_viewport_size({"width": 360, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

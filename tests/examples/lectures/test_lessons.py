@@ -248,18 +248,18 @@ def test_the_code_under_the_pointer_is_decoded(opened: Callable[..., Any]) -> No
     for across, up in ((0.1, 0.2), (0.5, 0.5), (0.9, 0.7)):
         page.mouse.move(box["x"] + across * box["width"], box["y"] + up * box["height"])
         codes.append(area.evaluate(CODE))
-        pixels = np.array(page.locator(".beside canvas").first.evaluate(ALPHA))
+        pixels = np.array(page.locator(".detail canvas").first.evaluate(ALPHA))
         np.testing.assert_allclose(pixels, 255 * decoded(codes[-1]), atol=0.51)
         code = [float(part) for part in texts(page, ".place")[0].replace("−", "-")[12:-1].split(",")]
         np.testing.assert_allclose(code, codes[-1], atol=0.0051)
     np.testing.assert_allclose(codes[1], [0, 0], atol=0.02)  # the middle of all points
     assert codes[0][0] < 0 < codes[0][1] and codes[2][0] > 0 > codes[2][1]
     distances = np.hypot(*(POINTS - codes[2]).T)
-    assert texts(page, ".beside .quiet") == [f"nearest: a {'abcb'[int(distances.argmin())]}"]
-    original = np.array(page.locator(".beside canvas").last.evaluate(ALPHA))
+    assert texts(page, ".detail .quiet") == [f"nearest: a {'abcb'[int(distances.argmin())]}"]
+    original = np.array(page.locator(".detail canvas").last.evaluate(ALPHA))
     np.testing.assert_allclose(original, 255 * block().pictures[distances.argmin()].ravel(), atol=0.51)
     assert all(contrast(page, f".keys button >> nth={n}") >= 4.5 for n in range(3))
-    assert contrast(page, ".place") >= 4.5 and contrast(page, ".beside .quiet") >= 4.5
+    assert contrast(page, ".place") >= 4.5 and contrast(page, ".detail .quiet") >= 4.5
 
 
 WORDS = "My friends like tomatoes because they are tasty sleep tired"
@@ -302,17 +302,17 @@ def test_pointing_at_a_score(opened: Callable[..., Any]) -> None:
     figures = [[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]]
     np.testing.assert_allclose(numbers(page, "Q Kᵀ"), figures)
     page.hover('[data-key="Q Kᵀ"] [data-cell="1 0"]')
-    assert "0.7 × 0.6 + 3.5 × 2.4 = 8.82" in texts(page, ".told")
+    assert "0.7 × 0.6 + 3.5 × 2.4 = 8.82" in texts(page, ".explanation")
     assert marked(page, "Q of scores") == ["1 0", "1 1"] and marked(page, "Kᵀ") == ["0 0", "1 0"]
-    assert texts(page, '[data-key="Q Kᵀ"] th.lit') == ["I", "like"]
+    assert texts(page, '[data-key="Q Kᵀ"] th.highlight') == ["I", "like"]
     page.hover('[data-key="softmax(Q Kᵀ / √2)"] [data-cell="2 1"]')
     assert marked(page, "Q Kᵀ / √2") == ["2 0", "2 1", "2 2"] and marked(page, "Q of scores") == []
-    assert "e1.20 / (e0.98 + e1.20 + e3.38) = 0.094" in texts(page, ".told")
+    assert "e1.20 / (e0.98 + e1.20 + e3.38) = 0.094" in texts(page, ".explanation")
     page.hover("h1")
     assert page.locator(".marked").count() == 0
-    how = texts(page, ".told")
+    how = texts(page, ".explanation")
     assert "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82" in how and all(how)  # each equation's example
-    assert contrast(page, ".told") >= 4.5 and contrast(page, ".matrix th") >= 4.5
+    assert contrast(page, ".explanation") >= 4.5 and contrast(page, ".matrix th") >= 4.5
 
 
 @pytest.mark.nightly
@@ -322,11 +322,11 @@ def test_a_lesson_by_keyboard(opened: Callable[..., Any], name: str) -> None:
     page = opened(cli.make(name).page(), viewport={"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.locator(".checked").count() >= 3 and page.locator(".checked.wrong").count() == 0
-    starts = page.locator('.telling td[tabindex="0"]')
+    starts = page.locator('.explainable td[tabindex="0"]')
     for cell in map(starts.nth, range(starts.count())):
         cell.focus()
         assert cell.evaluate("node => node.classList.contains('now')")
-        assert cell.evaluate("node => node.closest('.telling').querySelector('.told').textContent")
+        assert cell.evaluate("node => node.closest('.explainable').querySelector('.explanation').textContent")
     papers = set()
     for _ in range(2):
         page.click("#lecture .last button")  # light, dark
@@ -376,7 +376,7 @@ def test_text_is_escaped(opened: Callable[..., Any]) -> None:
     page = opened(Lesson("evil", EVIL[0], EVIL[1], (Section(EVIL[0], blocks),)).page())
     assert page.inner_text("h1") == page.title() == EVIL[0]
     page.hover('[data-key="B"] [data-cell="0 1"]')
-    assert texts(page, ".telling .told") == [EVIL[1]] and marked(page, EVIL[0]) == ["0 0", "0 1", "0 2", "0 3"]
+    assert texts(page, "[data-example]") == [EVIL[1]] and marked(page, EVIL[0]) == ["0 0", "0 1", "0 2", "0 3"]
     assert texts(page, ".spelling") == EVIL and texts(page, ".asks .spelling") == [EVIL[1]]
     assert texts(page, ".pictures figcaption") == EVIL
     page.select_option("select", index=2)

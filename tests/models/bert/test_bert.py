@@ -378,7 +378,7 @@ def test_files_with_missing_or_extra_parts(tmp_path: Path) -> None:
     """A missing head is initialized at random, an extra head is a warning, and a missing layer is an error."""
     encoder = small(Bert)
     encoder.save_pretrained(tmp_path)
-    with pytest.warns(UserWarning, match="classifier.weight, classifier.bias start at random") as record:
+    with pytest.warns(UserWarning, match="classifier.weight, classifier.bias get random values") as record:
         model = BertForTokenClassification.from_pretrained(tmp_path)
     assert len(record) == 1 and record[0].filename == __file__
     assert mg.equal(model.bert.layers[1].feed_forward.outer.weight, encoder.layers[1].feed_forward.outer.weight)
@@ -386,7 +386,7 @@ def test_files_with_missing_or_extra_parts(tmp_path: Path) -> None:
     with pytest.warns(UserWarning) as record:
         BertForSequenceClassification.from_pretrained(tmp_path)
     missing, unknown = (str(warning.message) for warning in record)
-    assert "bert.pooler.weight, bert.pooler.bias, classifier.weight, classifier.bias start at random" in missing
+    assert "bert.pooler.weight, bert.pooler.bias, classifier.weight, classifier.bias get random values" in missing
     assert "has weights unknown to BertForSequenceClassification: cls.predictions" in unknown
     with pytest.raises(ValueError, match=r"lacks bert.encoder.layer.1.attention.self.query.weight, .* and 11 more"):
         BertForMaskedLM.from_pretrained(changed(tmp_path, num_hidden_layers=2))
@@ -396,7 +396,7 @@ def test_heads_that_a_configuration_does_not_allow(tmp_path: Path) -> None:
     small(Bert, labels=5).save_pretrained(tmp_path)
     with pytest.raises(ValueError, match=r"a span needs 2 labels \(begin and end\), not 5: set num_labels=2"):
         BertForQuestionAnswering.from_pretrained(tmp_path)
-    with pytest.warns(UserWarning, match="start at random"):
+    with pytest.warns(UserWarning, match="get random values"):
         assert BertForQuestionAnswering.from_pretrained(tmp_path, num_labels=2).config.labels == 2
     with pytest.raises(ValueError, match="is_decoder = True; this model supports only False"):
         Bert.from_pretrained(changed(tmp_path, is_decoder=True))

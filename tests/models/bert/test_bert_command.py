@@ -31,7 +31,7 @@ def test_from_one_command_to_the_next(data: Path, tmp_path: Path, capsys: pytest
     assert f"{run} resumes from step 28 of 35 (previously 28); its learning rate changes from 0 to 0.00226" in longer
     train[train.index("--epochs") + 1] = "2"
     assert cli.main(train) == 1
-    assert f"{run} is at step 35, past the last, 14. Set more steps, or start over" in capsys.readouterr().err
+    assert f"{run} is at step 35, but the last is 14. Set more steps, or start over" in capsys.readouterr().err
     assert cli.main(["evaluate", run, "--data", f"{sst2}/dev.tsv"]) == 0
     assert capsys.readouterr().out.strip().partition(": ")[2] in printed.out
     assert cli.main(["predict", run, "a lovely film", "a dull song"]) == 0

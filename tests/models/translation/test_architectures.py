@@ -62,7 +62,7 @@ def test_files_with_inconsistent_configurations() -> None:
         ({"d_model": "8"}, "its model.d_model is '8', but should be of type int"),
         ({"d_model": 80_000}, "its weights do not match the sizes of its model"),
         ({"layers": 1000}, "its weights do not match the sizes of its model"),
-        ({"vocabulary": 0}, "its model has no sizes"),
+        ({"vocabulary": 0}, "the sizes of its model are missing or below 1"),
     ]
     for name in ARCHITECTURES:
         model = translator(name).model

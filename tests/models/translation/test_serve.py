@@ -87,7 +87,7 @@ def test_the_files_of_the_page_and_their_security_headers(server: Server) -> Non
         ("/page.js", "javascript", b"import"),
         ("/attention.js", "javascript", b"AttentionView"),
         ("/text.js", "javascript", b"export"),
-        ("/known.js", "javascript", b"Known"),
+        ("/words.js", "javascript", b"Suggestions"),
         ("/icon.svg", "svg+xml", b"<svg"),
         ("/?text=x", "html", b"<!doctype html>"),
     ]

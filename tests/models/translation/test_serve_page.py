@@ -164,14 +164,14 @@ def test_it_opens_with_a_sentence_translated(open_page: Callable[..., Any], trai
 def test_known_words(open_page: Callable[..., Any], trained: Server) -> None:
     page = open_page()
     page.wait_for_selector("[data-state=done] #map tr")
-    assert texts(page, "#known .chip") == ["the", "are", "tomatoes", "two", "tomato", "three", "<b>bold</b>"]
+    assert texts(page, "#words .chip") == ["the", "are", "tomatoes", "two", "tomato", "three", "<b>bold</b>"]
     page.fill("#text", "my To")
-    assert texts(page, "#known .label") == ["Words it knows with “To”"]
-    assert texts(page, "#known .chip") == ["tomatoes", "tomato"]
-    page.click("#known .chip >> nth=1")
+    assert texts(page, "#words .label") == ["Words it knows with “To”"]
+    assert texts(page, "#words .chip") == ["tomatoes", "tomato"]
+    page.click("#words .chip >> nth=1")
     assert page.input_value("#text") == "my tomato " and page.evaluate("document.activeElement.id") == "text"
     page.keyboard.type("xy")
-    assert page.locator("#known .chip").count() == 0 and page.inner_text("#known").endswith("None begins with “xy”.")
+    assert page.locator("#words .chip").count() == 0 and page.inner_text("#words").endswith("None begins with “xy”.")
 
 
 def test_pointing_at_a_word_shades_the_source_and_the_map_holds_all_weights(open_page: Callable[..., Any]) -> None:
@@ -186,7 +186,7 @@ def test_pointing_at_a_word_shades_the_source_and_the_map_holds_all_weights(open
         check(page, expected)
         active = ["red", "are", "tomatoes", "my", "end"][word]
         assert texts(page, "#target .active") == [active] and texts(page, "#map .active th") == [active]
-        assert page.inner_text("#told").startswith(f"For “{active}” the model looked at “")
+        assert page.inner_text("#status").startswith(f"For “{active}” the model looked at “")
         for number, w in zip(texts(page, f"#map tbody tr:nth-child({word + 1}) td"), expected, strict=True):
             assert abs(float(number) - 100 * w) < 0.55 if number else w < 0.051
     page.hover("#text")

@@ -182,7 +182,7 @@ def test_a_finished_run_trains_longer(table: Path, trained: list[str], say: Say,
     streams = say(*run, "--steps", "14")
     assert f"{table / 'run'} resumes from step 10 of 14 (previously 10)\n" in streams.err
     assert saved_step(table) == 14 and "saved to" in streams.out
-    fails("is at step 14, past the last, 9", *run, "--steps", "9")
+    fails("is at step 14, but the last is 9", *run, "--steps", "9")
     fails("dropout (0.25 there, 0.5 now)", *run, "--steps", "20", "--dropout", "0.5")
     assert (table / "run" / "settings.toml").read_text(encoding="utf-8").count("\nsteps = 14 ") == 1
 

@@ -147,7 +147,7 @@ def test_pointing_and_clicking_on_the_map(opened: Callable[..., Any]) -> None:
     far = int(np.argmax(np.linalg.norm(embedding(WEIGHTS).principal[0], axis=1)))
     x, y = page.evaluate(f"embedding.place({far})")
     page.mouse.move(box["x"] + x + 2, box["y"] + y)
-    assert page.evaluate("embedding.pointed") == far
+    assert page.evaluate("embedding.hovered") == far
     page.mouse.click(box["x"] + x + 2, box["y"] + y)
     assert page.inner_text(".word") == NAMES[far]
     page.mouse.wheel(0, -400)
@@ -162,4 +162,4 @@ def test_pointing_and_clicking_on_the_map(opened: Callable[..., Any]) -> None:
     page.focus("canvas")
     page.keyboard.press("+")
     page.keyboard.press("Escape")
-    assert page.evaluate("embedding.chosen") is None and not page.is_visible(".word")
+    assert page.evaluate("embedding.selected") is None and not page.is_visible(".word")

@@ -289,7 +289,7 @@ def test_pointing_and_clicking_on_cells(opened: Callable[..., Any]) -> None:
     for key in ("Home", "ArrowUp", "ArrowRight"):
         page.keyboard.press(key)
     name, p = view.top(1, 1, 1)[0]
-    assert page.inner_text(".spoken") == f"After layer 1 of 3, at w1: {name}, {page.evaluate(f'lens.percent({p})')}"
+    assert page.inner_text(".sr-only") == f"After layer 1 of 3, at w1: {name}, {page.evaluate(f'lens.percent({p})')}"
 
 
 def test_the_grid_has_the_likeliest_tokens_and_the_right_ones_in_bold(opened: Callable[..., Any]) -> None:

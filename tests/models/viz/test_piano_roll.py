@@ -205,10 +205,10 @@ def test_it_scrolls_and_zooms(opened: Opened) -> None:
     page.mouse.move(500, y, steps=4)
     page.mouse.up()
     assert page.evaluate("roll.scroller.scrollLeft") == pytest.approx(left + 200, abs=2)
-    assert page.evaluate("roll.chosen") is None  # a drag, not a click
+    assert page.evaluate("roll.selected") is None  # a drag, not a click
     strip = page.locator(".overview").bounding_box()
     page.mouse.click(strip["x"] + 0.5 * strip["width"], strip["y"] + 10)
-    wait_for(page, "Math.abs((roll.seen()[0] + roll.seen()[1]) / 2 / roll.music.seconds - .5) < .02")
+    wait_for(page, "Math.abs((roll.view()[0] + roll.view()[1]) / 2 / roll.music.seconds - .5) < .02")
 
 
 def hear(page: Any) -> None:
@@ -236,7 +236,7 @@ def test_it_plays_every_note_at_its_time(opened: Opened) -> None:
     assert page.inner_text("#play") == "Play" and page.inner_text("#time") == "0:02 / 0:02"
     page.locator("[role=switch]", has_text="track 1").click()
     page.click("#play")  # from the beginning, without a track
-    wait_for(page, "roll.looking().length && struck.length > 42")
+    wait_for(page, "roll.arcNotes().length && struck.length > 42")
     assert page.evaluate("struck.slice(40, 43).map(([pitch]) => pitch)") == [61, 63, 65]
 
 
@@ -300,11 +300,11 @@ def test_a_note_shows_what_it_looked_at(opened: Opened) -> None:
     plain = page.evaluate("roll.front.toDataURL()")
     x, y = middle(page, 40)
     page.mouse.move(x, y)
-    wait_for(page, "roll.pointed === 40 && !roll.waiting")
+    wait_for(page, "roll.hovered === 40 && !roll.waiting")
     assert page.evaluate("roll.front.toDataURL()") != plain
     page.mouse.click(x, y)
     page.mouse.move(5, 5)
-    assert page.evaluate("[roll.chosen, roll.pointed]") == [40, None]
+    assert page.evaluate("[roll.selected, roll.hovered]") == [40, None]
     looked = looked_at(view, 40)
     assert page.inner_text("aside h2").startswith(page.evaluate("roll.pitchName(40)"))
     notes_shown = page.locator("aside li button").evaluate_all("bs => bs.map((b) => Number(b.dataset.note))")
@@ -317,7 +317,7 @@ def test_a_note_shows_what_it_looked_at(opened: Opened) -> None:
     assert "In layer 1, head 2, it looked most at" in page.inner_text("aside")
     assert float(shares(page)[0].removesuffix(" %")) == pytest.approx(100 * best[0][1], abs=0.51)
     page.click("aside li button >> nth=0")
-    assert page.evaluate("roll.chosen") == best[0][0]
+    assert page.evaluate("roll.selected") == best[0][0]
     page.evaluate("roll.choose(0)")
     assert "it looked at no earlier note" in page.inner_text("aside") and shares(page) == []
 
@@ -333,13 +333,13 @@ def test_the_keyboard_walks_from_note_to_note(opened: Opened) -> None:
     walked = []
     for key in ("ArrowRight", "ArrowUp", "ArrowUp", "ArrowRight", "ArrowDown", "End", "Home", "ArrowLeft", "End"):
         page.keyboard.press(key)
-        walked.append(page.evaluate("roll.chosen"))
+        walked.append(page.evaluate("roll.selected"))
     assert walked == [0, 1, 2, 3, 0, 3, 0, 0, 3]
-    spoken = page.inner_text(".spoken")
+    spoken = page.inner_text(".sr-only")
     assert spoken.startswith("D4, 0:01.0 to 0:02.0, velocity 64; looked at ") and " %" in spoken
     page.keyboard.press("Enter")
     assert page.evaluate("roll.transport.position") == 1
     page.keyboard.press("Escape")
-    assert page.evaluate("roll.chosen") is None
+    assert page.evaluate("roll.selected") is None
     unnamed = "nodes => nodes.filter((x) => !(x.textContent.trim() || x.ariaLabel || x.labels?.length)).length"
     assert page.locator("#roll :is(button, input, select)").evaluate_all(unnamed) == 0

@@ -88,7 +88,7 @@ def test_the_curves_of_the_picture_are_sines() -> None:
 
 
 def told(page: Any) -> str:
-    return " ".join(page.inner_text(".told").split())
+    return " ".join(page.inner_text(".explanation").split())
 
 
 def test_pointing_at_the_heat_map(opened: Callable[..., Any]) -> None:
@@ -102,7 +102,7 @@ def test_pointing_at_the_heat_map(opened: Callable[..., Any]) -> None:
         value = f"{view.values[row, column]:.4f}".replace("-", "−")
         assert told(page).startswith(f"position {row} (") and f"dimension {column}: " in told(page)
         assert f"= {value};" in told(page)
-        assert texts(page, "td.chosen") == [value]
+        assert texts(page, "td.selected") == [value]
         assert page.locator(".pair").input_value() == str(column // 2)
     page.focus(".positional canvas")
     for key in ("ArrowDown", "ArrowLeft", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowUp"):

@@ -217,7 +217,7 @@ def test_a_function_of_checkpoints(tmp_path: Path) -> None:
     assert alone == [1, 1]  # the second run's steps
     raises(ValueError, "needs a run folder", lambda: training(LOG, snapshots=picture))
     (folder / "snapshots" / "000000003.safetensors").write_bytes(b"nothing")
-    with pytest.warns(UserWarning, match="left out of the picture: the checkpoint .*000000003"):
+    with pytest.warns(UserWarning, match="skipped: the checkpoint .*000000003"):
         assert training(folder).tracks[0].steps == [1]
 
 

@@ -75,11 +75,11 @@ def test_head_view_shows_the_engines_weights(page: Any, view: AttentionView) -> 
     page.mouse.move(1, 1)
     assert drawn(page, ".shades .share") == [f"{w:.3f}" for w in weights[last] if w >= 0.0005]
     best = int(weights[last].argmax())
-    assert f"{100 * weights[last, best]:.0f} %" in page.inner_text("#told")
+    assert f"{100 * weights[last, best]:.0f} %" in page.inner_text("#status")
     assert lines(page, ".links:not(.faint) path") == int((weights[last] >= 0.01).sum())
     page.hover(token(1, best))
     assert drawn(page, ".shades .share") == [f"{w:.3f}" for w in weights[:, best] if w >= 0.0005]
-    assert "is looked at by" in page.inner_text("#told")
+    assert "is looked at by" in page.inner_text("#status")
 
 
 def test_masks_are_shown(page: Any) -> None:
@@ -90,7 +90,7 @@ def test_masks_are_shown(page: Any) -> None:
     assert drawn(page, ".shades .caption") == ["masked"] * 2  # later tokens
     page.click("#view-matrix")
     assert page.get_attribute("#matrix .hatch", "d").count("M") == 6
-    assert "A stroke: forbidden by a mask" in page.inner_text("#told")
+    assert "A stroke: forbidden by a mask" in page.inner_text("#status")
 
 
 def test_matrix_view(page: Any, view: AttentionView) -> None:
@@ -102,12 +102,12 @@ def test_matrix_view(page: Any, view: AttentionView) -> None:
     page.focus("#matrix")
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    text = page.inner_text("#told")
+    text = page.inner_text("#status")
     assert text.startswith("“Freunde” takes from “·friends”: ")
     assert " (mean of 4 heads). Next: “\u2068שלום\u2069”." in text
     assert number(text.split(": ")[1].split(" ")[0]) == pytest.approx(mean[1, 1], rel=1e-3)
     page.click("#head-1")
-    text = page.inner_text("#told").split(": ")[1].removesuffix(". Next")
+    text = page.inner_text("#status").split(": ")[1].removesuffix(". Next")
     assert number(text) == pytest.approx(layer.weights[1, 1, 1], rel=1e-3)
 
 
@@ -156,7 +156,7 @@ def test_neuron_view_computes_the_engines_numbers(page: Any, view: AttentionView
     for _ in range(3):
         page.keyboard.press("ArrowDown")
     assert page.evaluate("document.activeElement.id") == "key-3"
-    assert "e−∞ = 0" in page.inner_text("#sum") and "the mask forbids it" in page.inner_text("#told")
+    assert "e−∞ = 0" in page.inner_text("#sum") and "the mask forbids it" in page.inner_text("#status")
 
 
 def test_saved_as_svg(page: Any, tmp_path: Path) -> None:

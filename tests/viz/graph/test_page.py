@@ -152,12 +152,12 @@ def test_search_opens_the_boxes_around_a_match(show) -> None:
     for query in ("blocks.3.mlp.up.bias", "softmax blocks.3", "(8, 8) weights blocks.3"):
         page.keyboard.press("/")
         page.fill("#search", query)
-        assert "blocks.3" in texts(page, "#found li")[0]
+        assert "blocks.3" in texts(page, "#matches li")[0]
         page.keyboard.press("Enter")
         assert "blocks.3" in page.inner_text("#panel")
         assert page.locator("#drawing .selected").count() == 1
     page.fill("#search", "no such thing")
-    assert texts(page, "#found li") == ["nothing found"]
+    assert texts(page, "#matches li") == ["no matches"]
 
 
 def test_keyboard_and_navigation(show) -> None:
@@ -203,6 +203,6 @@ def test_names_are_escaped(show) -> None:
         page.evaluate(f"graphView.reveal('n{node.id}')")
         assert page.inner_text("#panel h2").split() == node.name.split()
     page.fill("#search", "img")
-    page.wait_for_selector("#found li")
+    page.wait_for_selector("#matches li")
     assert page.locator("img, #panel script, #panel b, #drawing script").count() == 0
     assert page.title() == f"Graph of {' '.join(graphs.EVIL.split())}"

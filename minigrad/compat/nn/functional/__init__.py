@@ -1,4 +1,4 @@
-"""Layer functions outside the core; ``minigrad.nn.functional`` has them all."""
+"""Layer functions outside the core. ``minigrad.nn.functional`` exports all layer functions."""
 
 from ....autograd.tracebacks import border_functions as _border_functions
 from .losses import *

@@ -113,7 +113,7 @@ def multi_margin_loss(
     """Σᵢ wₜ max(0, margin - xₜ + xᵢ)ᵖ / C over the classes i other than the target t.
 
     Args:
-        input: scores, (N, C), (C), or (), meaning one class. target: classes (integers), (N), or ().
+        input: scores, (N, C), (C), or () for one class. target: integer classes, (N) or ().
         p: 1 or 2. weight: a factor for each class, (C).
 
     Raises ValueError if ``p`` is not 1 or 2, and RuntimeError if shapes do not match, or a class is outside 0 .. C - 1.
@@ -158,7 +158,7 @@ def multilabel_margin_loss(
 
     Args:
         input: scores, (N, C), or (C).
-        target: classes (integers) with the shape of ``input``; the targets of a sample end before its first -1.
+        target: integer classes with the shape of ``input``; a sample's targets end before its first -1.
 
     Raises RuntimeError if the shapes differ, or a class is outside -1 .. C - 1.
     """
@@ -233,7 +233,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """``triplet_margin_loss`` with any distance between two tensors, by default ``pairwise_distance``."""
+    """``triplet_margin_loss`` with any distance function, by default ``pairwise_distance``."""
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     axes = tuple(x.array.ndim for x in (anchor, positive, negative))
@@ -260,7 +260,7 @@ def ctc_loss(
 
     Args:
         log_probs: log-probabilities of C classes in T frames, (T, N, C) or (T, C).
-        targets: (N, S), ignored beyond the target length, or concatenated, (sum of lengths).
+        targets: (N, S), which is ignored beyond each target length, or the concatenated targets, (sum of lengths).
         input_lengths, target_lengths: (N) integers, or ().
         blank: the class for "no label".
         reduction: "none", "mean" (after dividing each loss by its target length) or "sum".
@@ -296,7 +296,7 @@ def ctc_loss(
         losses = losses.masked_fill(losses == float("inf"), 0.0)
     elif holds(impossible := losses.array == float("inf")):
         rows = frames[wrap((xp(n_frames).arange(count)[:, None] < n_frames) & impossible)]
-        losses = losses + (rows.nan_to_num() * 0).sqrt().sum()  # 0 with the gradient NaN
+        losses = losses + (rows.nan_to_num() * 0).sqrt().sum()  # 0, but its gradient is NaN
     if reduction == "mean":
         losses = losses / wrap(lengths.clip(1).astype(losses.array.dtype))
     return reduced(losses if batched else losses.squeeze(0), reduction)
@@ -339,7 +339,7 @@ def _padded(targets: Any, lengths: Any, blank: int, batched: bool) -> Any:
 def _log_likelihood(frames: Tensor, labels: Any, n_frames: Any, lengths: Any, blank: int) -> Tensor:
     """The logarithm of the probability of all paths, (N,), computed by the forward recursion in log space."""
     m, (batch, width) = xp(labels), labels.shape
-    is_barred = m.zeros((batch, 3, width), bool)  # which moves by zero, one or two may not enter a position
+    is_barred = m.zeros((batch, 3, width), bool)  # True where a move by zero, one or two is not allowed
     is_barred[:, 1, :1] = is_barred[:, 2, :2] = True
     is_barred[:, 2, 2:] = (labels[:, 2:] == blank) | (labels[:, 2:] == labels[:, :-2])
     before, barred = wrap((m.arange(width) - m.arange(3)[:, None]).clip(0)), wrap(is_barred)

@@ -35,14 +35,14 @@ _PADDINGS = ("zeros", "border", "reflection")
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
-    """The values at the points of a grid: (N, C, H, W) and (N, P, Q, 2) -> (N, C, P, Q), or (N, C, D, H, W) and (N, O,
-    P, Q, 3) -> (N, C, O, P, Q).
+    """The input's values at the points of a grid. An input (N, C, H, W) and a grid (N, P, Q, 2) yield (N, C, P, Q); an
+    input (N, C, D, H, W) and a grid (N, O, P, Q, 3) yield (N, C, O, P, Q).
 
     Args:
         mode: "bilinear" (also for volumes), "nearest", or "bicubic" (for planes, with a = -3/4).
-        padding_mode: the values beyond the ends: "zeros", "border" (the last element) or "reflection" (the mirror
-            image).
-        align_corners: see above. None means False, with PyTorch's warning.
+        padding_mode: the values beyond the ends of an axis: "zeros", "border" (the last element) or "reflection" (the
+            mirror image).
+        align_corners: see the module's docstring. None means False, and causes PyTorch's warning.
 
     Raises ValueError if a mode is unknown, and RuntimeError if shapes or dtypes do not match.
     """
@@ -75,7 +75,7 @@ def grid_sample(
 
 
 def _of_pairs(combine: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """Combine each tap of (N, K, P) with each of (N, L, P): (N, K L, P). ``a`` may also be a number."""
+    """Combine each tap of ``a`` (N, K, P) with each of ``b`` (N, L, P) to (N, K L, P). ``a`` may be a number."""
     if isinstance(a, int):
         return combine(a, b)
     n, p = b.shape[0], b.shape[2]
@@ -132,7 +132,7 @@ def _linear(at: Tensor) -> tuple[Any, Tensor]:
 
 
 def _cubic(at: Tensor) -> tuple[Any, Tensor]:
-    """Four taps from Keys' cubic (1981), with a = -3/4."""
+    """Four taps, weighted by Keys' cubic kernel (1981) with a = -3/4."""
     low, a = xp(at.array).floor(at.array)[:, None], -0.75
     steps = xp(low).arange(-1, 3, dtype=low.dtype)[:, None]
     d = (at.unsqueeze(1) - wrap(low) - wrap(steps)).abs()
@@ -145,10 +145,10 @@ _TAPS = {"bilinear": _linear, "nearest": _nearest, "bicubic": _cubic}
 
 @rounded_once
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
-    """The grid of affine maps for ``grid_sample``. Each point p of the result is sampled at A p + b.
+    """A grid for ``grid_sample`` that applies affine maps. Each point p of the result is sampled at A p + b.
 
     Args:
-        theta: (N, 2, 3) or (N, 3, 4), the matrices [A b].
+        theta: the matrices [A b], (N, 2, 3) or (N, 3, 4).
         size: the size of the result, (N, C, H, W) or (N, C, D, H, W).
 
     Returns:
@@ -188,8 +188,8 @@ def _max_unpool(
     padding: Each = 0,
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
-    """Put each element back where ``max_pool`` took it from, with zeros elsewhere: (N, C, *places) or (C, *places) ->
-    (N, C, *lengths) or (C, *lengths).
+    """Put each element back where ``max_pool`` took it from, and zeros elsewhere. (N, C, *places) becomes (N, C,
+    *lengths), and (C, *places) becomes (C, *lengths).
 
     Args:
         output_size: the input lengths of ``max_pool`` if they are not (places - 1) stride - 2 padding + kernel.
@@ -221,12 +221,12 @@ def _fractional_max_pool(
     return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> Any:
-    """The maximum of randomly placed, overlapping windows (Graham 2014): ([N,] C, *lengths) -> ([N,] C, *places).
+    """The maxima of randomly placed, overlapping windows (Graham 2014): ([N,] C, *lengths) -> ([N,] C, *places).
 
     Args:
-        output_size: the number of windows, or one number per axis. Alternatively, pass ``output_ratio``.
+        output_size: the number of windows along all axes, or along each. Alternatively, pass ``output_ratio``.
         return_indices: return (values, indices), with indices into the flattened channel.
-        _random_samples: (N, C, axes) in [0, 1), which determine the windows; drawn if None.
+        _random_samples: numbers in [0, 1), (N, C, axes), that determine the windows. If None, they are drawn.
     """
     lengths, n = input.array.shape[2:], axes.n
     if output_size is None and output_ratio is None:
@@ -238,7 +238,7 @@ def _fractional_max_pool(
     kernel, places = axes.each("kernel_size", kernel_size), axes.each("output_size", output_size)
     if any(k < 1 or p < 1 or p + k - 1 > a for k, p, a in zip(kernel, places, lengths, strict=True)):
         problem = f"{places} windows of {kernel} do not fit into an input of {tuple(lengths)}"
-        raise RuntimeError(f"{axes.name}: {problem}: pool size and output size are too large, or not positive")
+        raise RuntimeError(f"{axes.name}: {problem}; pool size and output size are too large, or not positive")
     if _random_samples is None:
         _random_samples = rand(*input.array.shape[:2], n, dtype=input.dtype, device=input.device)
     values: Any = _random_samples.array[: input.array.shape[0]]

@@ -1,1 +1,1 @@
-"""Helpers for parameters, outside the core: reparametrised weights, and conversion of all weights to one vector."""
+"""Helpers outside the core that reparametrise weights, or convert all parameters to one vector and back."""

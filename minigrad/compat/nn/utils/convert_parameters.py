@@ -11,7 +11,7 @@ from ....tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Concatenate the flattened parameters, differentiably. Raises TypeError if they are on different devices."""
+    """Flatten and concatenate the parameters, with a gradient. Raises TypeError if they are on different devices."""
     parameters = list(parameters)
     if len({p.device for p in parameters}) > 1:
         raise TypeError("Found two parameters on different devices, this is currently not supported.")

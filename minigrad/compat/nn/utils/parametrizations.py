@@ -33,7 +33,7 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Compute a parameter as g v / ‖v‖ (Salimans and Kingma 2016): g is ``parametrizations.name.original0``, and v is
+    """Compute a parameter as g v / ‖v‖ (Salimans and Kingma 2016). g is ``parametrizations.name.original0``, and v is
     ``original1``. Args: see ``nn.utils.weight_norm``."""
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -83,7 +83,7 @@ MAPS = ("matrix_exp", "cayley", "householder")
 
 class _Orthogonal(Module):
     """Maps unconstrained numbers (..., n, k) to a matrix with orthonormal columns (rows if it is wide), so that an
-    optimiser keeps it orthogonal (Lezcano-Casado 2019). ``base``: a matrix by which to multiply the result, or None."""
+    optimiser keeps it orthogonal (Lezcano-Casado 2019). ``base`` is a matrix by which the result is multiplied."""
 
     base: Tensor
 
@@ -157,7 +157,7 @@ def orthogonal(
     """Constrain a parameter to be an orthogonal matrix, or a batch of orthogonal matrices.
 
     Args:
-        orthogonal_map: "matrix_exp" (the default for square matrices), "cayley", or "householder" (for others).
+        orthogonal_map: "matrix_exp" (default for square matrices), "cayley", or "householder" (default for others).
         use_trivialization: multiply by a fixed matrix so that any orthogonal matrix can be assigned.
 
     Raises ValueError if the parameter is missing or not a matrix, or the map is unknown.

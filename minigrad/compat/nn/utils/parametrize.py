@@ -26,7 +26,7 @@ _cache: ContextVar[dict[tuple[int, str], Tensor] | None] = ContextVar("_cache", 
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """A context in which parametrized tensors are computed only once per thread that enters it."""
+    """A context in which each thread that enters it computes each parametrized tensor only once."""
     before = _cache.get()
     with at_end(_cache.set, before) as end, end:
         _cache.set({} if before is None else before)
@@ -34,10 +34,10 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The modules that compute one tensor from ``original`` (or original0, original1, ...), in order.
+    """The modules that, in order, compute one tensor from ``original`` (or original0, original1, ...).
 
     Args:
-        modules: the parametrizations, whose ``right_inverse``, if any, computes the originals.
+        modules: the parametrizations. If they define ``right_inverse``, it computes the originals.
         original: the tensor to parametrize.
         unsafe: accept any shapes and dtypes.
     """
@@ -75,7 +75,7 @@ class ParametrizationList(ModuleList):
 
 
 def _specialize(module: Module) -> None:
-    """Give a module its own class, with a property per parametrized tensor, or its original class if it has none."""
+    """Give a module its own class with a property per parametrized tensor or, if there is none, its original class."""
     base = getattr(type(module), "_parametrized_from", type(module))
     if not is_parametrized(module):
         del module.parametrizations
@@ -115,7 +115,7 @@ def _property(name: str) -> property:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has any parametrized tensor, or a particular one."""
+    """Whether a module has any parametrized tensor, or whether ``tensor_name`` is parametrized."""
     listed = module._modules.get("parametrizations")
     if not isinstance(listed, ModuleDict) or not len(listed):
         return False
@@ -126,7 +126,7 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
     """Compute a parameter or buffer with ``parametrization`` whenever it is read.
 
     Args:
-        parametrization: a module called with the originals, which its ``right_inverse(tensor)``, if any, computes.
+        parametrization: a module called with the originals. Its ``right_inverse(tensor)``, if any, computes them.
         unsafe: do not check that the shape and dtype are unchanged.
 
     Raises ValueError if the tensor is missing, or the result has a different shape or dtype.
@@ -165,8 +165,8 @@ def _check_same(result: Any, before: Tensor) -> None:
 
 
 def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
-    """Turn a parametrized tensor into an ordinary one, with the computed or, without ``leave_parametrized``, original
-    values. Raises ValueError if it is not parametrized, or if the original is required but there are several."""
+    """Turn a parametrized tensor into an ordinary one with the computed or, if not ``leave_parametrized``, original
+    value. Raises ValueError if it is not parametrized, or if the original is required but there are several."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     listed = module.parametrizations[tensor_name]

@@ -17,9 +17,9 @@ M = TypeVar("M", bound=Module)
 
 
 class WeightHook:
-    """The base class of WeightNorm and SpectralNorm: a forward pre-hook that computes the parameter ``name``."""
+    """The base class of WeightNorm and SpectralNorm, forward pre-hooks that compute the parameter ``name``."""
 
-    kind: ClassVar[str]  # its name in messages
+    kind: ClassVar[str]  # the hook's name in messages
     suffixes: ClassVar[tuple[str, ...]]  # suffixes of the names of the tensors that replace the parameter
 
     name: str
@@ -65,14 +65,14 @@ class WeightHook:
 
 
 def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
-    """The norm over all axes except ``dim``, keeping them with length 1, or over all axes if ``dim`` is -1."""
+    """The norm over all axes except ``dim``, which keep length 1. If ``dim`` is -1, the norm over all axes."""
     if dim == -1:
         return norm(v, pow)
     return norm(v, pow, dim=tuple(i for i in range(v.ndim) if i != dim), keepdim=True)
 
 
 def weighted(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
-    """g v / ‖v‖ (Salimans and Kingma 2016), with one norm per index of an axis, or a single norm if ``dim`` is -1."""
+    """g v / ‖v‖ (Salimans and Kingma 2016), with a norm for each index of the axis ``dim``, or one norm if it is -1."""
     return v * (g / norm_except_dim(v, 2, dim))
 
 
@@ -94,8 +94,8 @@ class WeightNorm(WeightHook):
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """Replace a parameter with two: ``name_g``, its norms, one for each index of the axis ``dim`` (a single norm if
-    None), and ``name_v``, its direction. Raises RuntimeError if the parameter has already been replaced."""
+    """Replace a parameter with two. ``name_g`` contains a norm for each index of the axis ``dim`` (one norm if it is
+    None), and ``name_v`` is the direction. Raises RuntimeError if the parameter has already been replaced."""
     warn("`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.", FutureWarning)
     return WeightNorm(name, dim).attach(module)
 
@@ -107,15 +107,15 @@ def remove_weight_norm(module: M, name: str = "weight") -> M:
 
 @no_grad()
 def new_vectors(weight: Tensor, dim: int, eps: float) -> tuple[Tensor, Tensor]:
-    """Random unit vectors: u for the axis ``dim`` of a weight, and v for all others."""
+    """Return two random unit vectors: u for the axis ``dim`` of a weight, and v for all other axes."""
     matrix = weight.movedim(dim, 0).flatten(1)
     u, v = (normalize(matrix.new_zeros(length).normal_(0, 1), dim=0, eps=eps) for length in matrix.shape)
     return u, v
 
 
 def normed(weight: Tensor, dim: int, u: Tensor, v: Tensor, times: int, eps: float, u_first: bool) -> Tensor:
-    """The weight W divided by uᵀ W v (Miyato et al. 2018), where W is a matrix (length of axis ``dim``, all others),
-    after ``times`` power iterations, which move u and v in place towards the first singular vectors."""
+    """Run ``times`` power iterations, which move u and v in place towards the first singular vectors. Then divide the
+    weight W, viewed as a matrix (length of axis ``dim``, all others), by uᵀ W v (Miyato et al. 2018)."""
     matrix = weight.movedim(dim, 0).flatten(1)
     steps = [(u, matrix, v), (v, matrix.t(), u)]
     with no_grad():

@@ -46,7 +46,7 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _like(template: Any, values: Any) -> Any:
-    """Values in a container of the template's type, or in a list for a tuple or as a fallback."""
+    """Values in a container of the template's type, or in a list if that type is tuple or cannot be constructed."""
     if isinstance(template, tuple):
         return type(template)(*values) if hasattr(template, "_fields") else values
     try:

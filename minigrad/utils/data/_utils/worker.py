@@ -32,7 +32,7 @@ class WorkerInfo:
 
     id: int  # from 0
     num_workers: int
-    seed: int  # of the random numbers: the workers' common seed plus the id
+    seed: int  # for random numbers: the workers' common seed plus the id
     dataset: Any  # the worker's copy, which may be changed to yield only a part
 
 
@@ -112,8 +112,8 @@ def task_loop(
     connection: Connection,
     answers: SimpleQueue[bytes | None],
 ) -> None:
-    """Seed the generators, set a single thread, call the user's ``init``, and answer each (epoch, index) with (epoch,
-    batch). For each epoch, ``fetcher`` returns a new function that fetches from the dataset."""
+    """Seed the generators, set the number of threads to 1, call the user's ``init``, and answer each (epoch, index)
+    with (epoch, batch). For each epoch, ``fetcher`` returns a new function that fetches from the dataset."""
     global _info
     _info, where = info, f"in DataLoader worker process {info.id}"
     set_num_threads(1)
@@ -157,8 +157,8 @@ def _pickled(epoch: int, answer: Any, where: str) -> bytes:
 
 
 class Worker:
-    """A worker process from the parent's side, started after the ``others``. The worker calls ``loop`` with the task
-    pipe and a queue for answers."""
+    """The parent's handle of a worker process, which starts after the ``others``. The worker calls ``loop`` with the
+    task pipe and a queue for answers."""
 
     def __init__(self, context: Any, loop: Callable[..., None], others: list[Worker]) -> None:
         self.number = len(others)

@@ -1,5 +1,5 @@
-"""The page's responses as plain data: translations of a text, which is split into the sentences that the model needs,
-and a sentence's attention by token and by word."""
+"""The page's responses as plain data: the translations of a text, which is split into sentences, and the attention of a
+sentence by token and by word."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def about(translator: Translator) -> dict[str, Any]:
 
 
 def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """The sentences in a text with their translations, and the ``seconds`` that translation took. The request has
-    ``text``, one or more sentences, and ``beam``, the number of beams (by default the model's). Raises Refused if the
-    request is malformed (400) or the text cannot be translated (422)."""
+    """Translate a text. Returns its sentences with their translations, and how many ``seconds`` this took. The request
+    has ``text``, one or more sentences, and optionally ``beam``, the beam width (default: the model's). Raises Refused
+    if the request is malformed (400) or the text cannot be translated (422)."""
     text, beam = _text(request, "text"), _beam_of(translator, request)
     parts = sentences(text)
     if not parts:
@@ -87,9 +87,9 @@ def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
 
 
 def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """Both sides by token and by word (see ``units``), and the weights (layers, heads, T, S) as nested lists. The
-    request has ``source`` and ``target``, one sentence each, as returned by ``translate``. Raises Refused if the
-    request is malformed (400) or the sentence is too long (422)."""
+    """Both sentences by token and by word (see ``units``), and the weights (layers, heads, T, S) as nested lists. The
+    request has ``source`` and ``target``, a sentence and its translation, as returned by ``translate``. Raises Refused
+    if the request is malformed (400) or the sentence is too long (422)."""
     source, target = _text(request, "source"), _text(request, "target")
     result = _ask(lambda: translator.attention(source, target))
     if result.weights.size > MOST_WEIGHTS:
@@ -122,8 +122,8 @@ def _side(tokens: Sequence[str], text: str) -> dict[str, Any]:
 
 
 def _beam_of(translator: Translator, request: dict[str, Any]) -> int:
-    """The beam width for a request: by default the model's, and at most the widest that the page offers. Even a greedy
-    model gets a beam, so that users can compare translations. Raises Refused if the width is invalid."""
+    """The beam width for a request. The default is the model's, up to WIDEST_BEAM. A greedy model gets a beam too, so
+    that users can compare translations. Raises Refused if the width is invalid."""
     own = translator.settings.decoding.beam
     beam = request.get("beam", min(own, WIDEST_BEAM) if own > 1 else BEAM)
     if not isinstance(beam, int) or isinstance(beam, bool) or not 1 <= beam <= WIDEST_BEAM:
@@ -132,7 +132,7 @@ def _beam_of(translator: Translator, request: dict[str, Any]) -> int:
 
 
 def _ask(question: Any) -> Any:
-    """The translator's answer. If it rejects a sentence, the user sees the reason."""
+    """The translator's answer. Raises Refused, with the translator's reason, if it rejects a sentence."""
     try:
         return question()
     except ValueError as error:
@@ -169,9 +169,9 @@ class Unit(NamedTuple):
 
 
 def units(tokens: Sequence[str], text: str) -> tuple[list[Unit], list[Unit]]:
-    """Text by token and by word. The last token, EOS, is a separate unit. Matching ignores case, "▁", and spaces at the
-    ends of tokens. A token that does not occur in the text is an unknown token, which represents the text between its
-    neighbours."""
+    """Split a text by token and by word. The last token, EOS, is a separate unit. Matching tokens with the text ignores
+    case, "▁", and spaces at the ends of tokens. A token that does not occur in the text is an unknown token, which
+    represents the text between its neighbours."""
     spans = _spans(tokens[:-1], text)
     groups: list[list[int]] = []
     starts, last = [word.start() for word in _WORD.finditer(text)], -1
@@ -213,7 +213,7 @@ def _spans(tokens: Sequence[str], text: str) -> list[Span]:
 
 
 def _find(piece: str, text: str, place: int, skip: bool) -> int | None:
-    """The next position of a piece: after spaces only or, with ``skip``, after any text, preferably at a word."""
+    """The next position of a piece. If ``skip``, any text may precede it, and words are preferred; else only spaces."""
     if not piece:
         return None
     if skip and (word := re.compile(rf"(?<!\w){re.escape(piece)}").search(text, place)):
@@ -223,7 +223,7 @@ def _find(piece: str, text: str, place: int, skip: bool) -> int | None:
 
 
 def _share(text: str, start: int, end: int, count: int) -> list[Span]:
-    """The spans of consecutive unknown tokens: one word of the text per token, and the rest for the last token."""
+    """The spans of consecutive unknown tokens. Each gets one word of the text, and the last gets the rest."""
     if not count:
         return []
     parts = [(start + m.start(), start + m.end()) for m in re.finditer(r"\S+", text[start:end])]

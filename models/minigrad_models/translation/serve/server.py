@@ -59,7 +59,7 @@ HEADERS = {
 }
 FOREIGN = "Pages from other sites may not use this server."
 # The files of the page; all pages of the library share the base styles.
-FILES = ("page.html", "base.css", "dark.css", "page.css", "page.js", "attention.js", "known.js", "text.js", "icon.svg")
+FILES = ("page.html", "base.css", "dark.css", "page.css", "page.js", "attention.js", "words.js", "text.js", "icon.svg")
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 Answer = TypeVar("Answer")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^][:@/\s]+)(?::\d+)?")
@@ -87,10 +87,10 @@ class Protocol(H11Protocol):
 
 
 class Server:
-    """Listens once constructed, and answers requests in ``serve_forever``. Port 0 selects a free port; the host is a
-    name or address of this machine (other machines cannot reach 127.0.0.1). All responses except the page files are
+    """Listens as soon as it is constructed; ``serve_forever`` answers requests. Port 0 selects a free port. ``host`` is
+    a name or address of this machine; other machines cannot reach 127.0.0.1. All responses except the page files are
     JSON; an error is ``{"error": message}``. One request at a time uses the translator; ``waiting`` counts the others.
-    Raises OSError if the port is taken or forbidden or the host unknown, and ValueError if the port is invalid."""
+    Raises OSError if the port is taken or forbidden, or the host is unknown, and ValueError if the port is invalid."""
 
     def __init__(self, translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> None:
         if not 0 <= port <= 65535:
@@ -199,7 +199,7 @@ class Server:
             self._lock.release()
 
     def _check_host(self, request: Request) -> None:
-        """Raise Refused unless the host is a numeric address or a name of this machine; neither can be redirected."""
+        """Raise Refused unless the host is an IP address or a name of this machine; DNS rebinding affects neither."""
         match = _HOST.fullmatch(request.headers.get("Host", "").strip().lower())
         name = match[1].strip("[]") if match else ""
         with suppress(ValueError):
@@ -219,7 +219,7 @@ async def _constant(content: bytes, kind: str, request: Request, body: bytes) ->
 
 
 async def _body(request: Request) -> bytes:
-    """The body of a request. Reads somewhat beyond the limit, or else the client could miss the response."""
+    """Read the body of a request. Reads somewhat beyond the limit, as the client could otherwise miss the response."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -1,4 +1,4 @@
-"""Curves of training runs over their steps, with weights and pictures for the steps."""
+"""Curves of training runs over their steps, with the weights and pictures at some of the steps."""
 
 from .training_view import TrainingView, training
 

@@ -50,7 +50,7 @@ class Run:
 
 
 def read_runs(sources: Sequence[Any], names: Sequence[str] = ()) -> tuple[Run, ...]:
-    """All runs, each with a unique name. The sources are as in ``training``, or a mapping from names to sources."""
+    """All runs, each with a unique name. ``sources`` are those of ``training``, or a mapping from names to them."""
     if isinstance(names, str):
         raise ValueError(f"names must be a list of texts, not one text: {short(names)}")
     if len(sources) == 1 and isinstance(sources[0], Mapping):
@@ -88,7 +88,7 @@ def _read(source: Any, name: str) -> Run:
 
 
 def _objective(folder: Path) -> str:
-    """The name of a run's objective: "loss", as in evaluations, unless the last checkpoint has additional terms."""
+    """The name of a run's training loss. This is "loss", unless the last checkpoint's settings add terms to it."""
     try:
         settings = read_checkpoint(RunFolder(folder).last, mmap=True)["extra"]["settings"]["training"]
         more = [f"{word} {settings[name]:g}" for name, word in _ADDED.items() if settings.get(name)]
@@ -98,7 +98,7 @@ def _objective(folder: Path) -> str:
 
 
 def _series(entries: Iterable[Any], source: str, objective: str = "loss") -> tuple[Series, ...]:
-    """The quantities in a log, most important first; ``objective`` names the training loss."""
+    """The quantities in a log, most important first. ``objective`` is the name of the training loss."""
     columns: dict[tuple[str, bool], list[tuple[int, float]]] = {}  # row and value
     log: list[Mapping[str, Any]] = []
     for row, entry in enumerate(entries):
@@ -131,7 +131,7 @@ def _series(entries: Iterable[Any], source: str, objective: str = "loss") -> tup
 
 
 def _quantities(entry: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[tuple[str, bool, float]]:
-    """The numbers in an entry, (name, whether of an evaluation, value). Nested numbers have dotted names."""
+    """The numbers in an entry, as (name, whether from an evaluation, value). Nested numbers have dotted names."""
     for key, value in entry.items():
         evaluated = key == "evaluation" and isinstance(value, Mapping)
         if key not in _PLACES:
@@ -160,8 +160,8 @@ def _rank(series: Series) -> tuple[int, bool, str]:
 
 
 def number(value: Any) -> float:
-    """A number, possibly in a tensor, as a float; NaN for other types, and infinity for numbers too large to compute
-    with."""
+    """Convert a number, or a tensor with a single number, to a float. Other types become NaN, and numbers too large to
+    compute with become infinity."""
     if isinstance(value, Variable):
         value = value.item()  # type: ignore[attr-defined]
     try:

@@ -1,4 +1,4 @@
-"""``training``: curves for comparing training runs, with weights from checkpoints, and pictures."""
+"""``training`` compares training runs by their curves. It also shows weights from checkpoints, and pictures."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class TrainingView(Picture):
             chart: one of ``charts``; by default the first, which is the loss if available.
             log: whether the vertical axis is logarithmic. width: in pixels.
 
-        Raises ValueError for an unknown chart, or a width too small for curves and their names.
+        Raises ValueError for an unknown chart, or a width too small for the curves and their labels.
         """
         chart = chart or next(iter(self.charts), "")
         curves = [
@@ -104,14 +104,14 @@ def training(
     Runs can be drawn while they train. A loss with label smoothing gets its own chart.
 
     Args:
-        runs: each a run folder, its log.jsonl, or a list of such entries: mappings with "step" (if all lack it, entries
-            are counted from 1) and any numbers. Numbers under "evaluation" are drawn as dots.
+        runs: each a run folder, its log.jsonl, or a list of log entries. An entry is a mapping with "step" (if all lack
+            it, entries are counted from 1) and any numbers. Numbers under "evaluation" are drawn as dots.
         names: the names of the runs.
-        snapshots: pictures that are shown next to the curves and follow the step: a mapping from steps to pictures, or
+        snapshots: pictures to show next to the curves for the current step: a mapping from steps to pictures, or
             several such mappings by name. Instead of a mapping, a function (step, model state) -> picture is called for
             each checkpoint of the first run with a folder: its snapshots (see ``keep_snapshots`` and ``snapshot_every``
             in the Trainer's settings), the best and the last. A picture is SVG text, or an object with ``svg()``.
-        weights: show every parameter's norm, heat map and histogram over the snapshots in the run folders.
+        weights: whether to show every parameter's norm, heat map and histogram over the snapshots in the run folders.
         title: the page title.
 
     Raises FileNotFoundError if a folder has no log; TypeError for objects that are not runs or pictures; and ValueError
@@ -128,7 +128,7 @@ def training(
 
 
 def _listed(values: Any) -> list[float | int]:
-    """Numbers for JSON: integers without a decimal point, and long lists with 7 digits."""
+    """Convert numbers for JSON. Integers get no decimal point, and the numbers of a long list 7 digits."""
     finite = values[np.isfinite(values)]
     if finite.size == values.size and np.abs(finite).max(initial=0) < 2**53 and (finite == np.rint(finite)).all():
         whole: list[float | int] = values.astype(np.int64).tolist()
@@ -139,7 +139,7 @@ def _listed(values: Any) -> list[float | int]:
 
 
 def checkpoints(folder: Path) -> dict[int, Path]:
-    """A run's snapshots, best and last weights by step, at most MOST_SNAPSHOTS, evenly spaced."""
+    """The paths of a run's snapshots, best and last weights by step: at most MOST_SNAPSHOTS, evenly spaced."""
     run = RunFolder(folder)
     paths: dict[int, Path] = {}
     for path in (run.best, run.last):
@@ -166,13 +166,13 @@ def _read(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:  # training deletes old snapshots
         return None
     except RuntimeError as error:
-        warnings.warn(f"left out of the picture: {error}", stacklevel=5)
+        warnings.warn(f"skipped: {error}", stacklevel=5)
         return None
 
 
 @dataclass
 class Parameter:
-    """A parameter over the snapshots: its name and shape in the model state, and its changes."""
+    """A parameter in all snapshots: its name and shape in the model state, and how it changes."""
 
     name: str
     shape: tuple[int, ...]
@@ -193,7 +193,7 @@ class Parameter:
 
 
 def read_weights(folder: Path) -> tuple[list[int], list[Parameter]]:
-    """The steps of a run's snapshots, and the parameters with the same shape in all snapshots."""
+    """The steps of a run's snapshots, and the parameters that have the same shape in all of them."""
     snapshots = []
     for step, state in states(checkpoints(folder)):
         arrays = {name: getattr(value, "array", None) for name, value in state.items()}
@@ -227,7 +227,7 @@ def _parameter(name: str, arrays: list[Array], most: int) -> Parameter:
 
 
 def heat_map(array: Array, most: int) -> Floats:
-    """Means over cells: (n,) -> (1, ≤ 64); (m, …) -> (≤ most, ≤ most); rows follow the first axis."""
+    """Average over cells: at most 1 × 64 for a vector, or else ``most`` × ``most``. Rows follow the first axis."""
     if not array.size:
         return np.zeros((1, 1))
     flat = array.reshape(1, -1) if array.ndim < 2 else array.reshape(array.shape[0], -1)
@@ -247,7 +247,7 @@ class Track:
 
 
 def tracks_of(snapshots: Any, runs: tuple[Run, ...]) -> list[Track]:
-    """The caller's pictures: a mapping from steps, several mappings by name, or a function of a step and a state."""
+    """The tracks for the caller's pictures, which are the ``snapshots`` of ``training``."""
     if snapshots is None:
         return []
     several = isinstance(snapshots, Mapping) and all(isinstance(key, str) for key in snapshots)
@@ -272,8 +272,8 @@ def tracks_of(snapshots: Any, runs: tuple[Run, ...]) -> list[Track]:
 
 
 def _in_order(name: str, pictures: Iterable[tuple[Any, Any]], run: int = 0) -> Track:
-    """Pictures for steps, given in any order, as SVG text. Each is drawn before the next is requested, as a graph keeps
-    all arrays of its step in memory."""
+    """Convert pictures, whose steps can be in any order, to SVG text. Each is drawn before the next is requested, as a
+    graph keeps all arrays of its step in memory."""
     frames: dict[int, str] = {}
     for step, picture in pictures:
         if not isinstance(step, int | np.integer) or isinstance(step, bool):

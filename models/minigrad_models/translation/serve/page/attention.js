@@ -1,19 +1,19 @@
-// One sentence, its translation, and the attention between them: in the lines of text, and as a table.
+// A sentence, its translation, and the attention between them: as shaded text, and as a table.
 
 import { byWord, choose, percent } from "./text.js";
 
-const SHOWN = 0.05; // smaller weights are shaded, but have no number in the table
-const LEAST = 0.005; // smaller weights, which would be 0 per cent, have no number in the line of text
+const MIN_NUMBER = 0.05; // smaller weights are only shaded in the table
+const LEAST = 0.005; // smaller weights round to 0 per cent: no number in the text
 
 /** The placeholder of an empty text. */
 export const NOTHING = "(nothing)";
 
-/** An element with a class and a text, which is not interpreted as HTML. */
+/** Create an element with a class and plain text. */
 export function element(name, className = "", text = "") {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  made.textContent = text;
-  return made;
+  const node = document.createElement(name);
+  if (className) node.className = className;
+  node.textContent = text;
+  return node;
 }
 
 function shade(node, weight) {
@@ -21,8 +21,8 @@ function shade(node, weight) {
 }
 
 /**
- * Draws into {source, target, map, told}. A target word is active while the pointer is on it or on its row,
- * and remains so once it has the focus, is clicked or tapped, until Escape or a second click.
+ * Renders into {source, target, map, status}. A target word is active while it or its row is hovered. Focus, a click
+ * or a tap selects it, until Escape or a second click.
  */
 export class AttentionView {
   constructor(parts) {
@@ -52,7 +52,7 @@ export class AttentionView {
     this.parts.source.textContent = source;
     this.parts.target.textContent = target;
     this.parts.map.replaceChildren();
-    this.parts.told.textContent = "";
+    this.parts.status.textContent = "";
   }
 
   /** Show both texts and their attention, the response of /attention. */
@@ -75,7 +75,7 @@ export class AttentionView {
     this.#mark();
   }
 
-  /** The index of the unit in which a word begins, among other units of the same tokens, or null. */
+  /** The index of the unit (word or token) in which the active word begins, or null. */
   #place(word, units) {
     if (word === null) return null;
     const [first] = this.words.target[word].tokens;
@@ -142,7 +142,7 @@ export class AttentionView {
       name.scope = "row";
       row.append(name);
       for (const weight of weights) {
-        const cell = element("td", "weight", weight >= SHOWN ? percent(weight) : "");
+        const cell = element("td", "weight", weight >= MIN_NUMBER ? percent(weight) : "");
         shade(cell, weight);
         row.append(cell);
       }
@@ -160,7 +160,7 @@ export class AttentionView {
     if (!this.data) return;
     const word = this.hovered ?? this.selected;
     const weights = word === null ? null : this.matrix[word];
-    const { source, target, map, told } = this.parts;
+    const { source, target, map, status } = this.parts;
     for (const node of source.querySelectorAll("[data-word]")) {
       const weight = weights ? weights[node.dataset.word] : 0;
       shade(node.firstChild, weight);
@@ -176,19 +176,19 @@ export class AttentionView {
       node.tabIndex = own === (this.selected ?? 0) ? 0 : -1;
       node.setAttribute("aria-pressed", String(own === this.selected));
     }
-    told.textContent = weights ? this.#sentence(word, weights)
+    status.textContent = weights ? this.#sentence(word, weights)
       : "Point at a word of the translation, or tap it, or walk through them with the arrow keys.";
   }
 
   #sentence(word, weights) {
     const most = [...weights.entries()].sort((a, b) => b[1] - a[1]).slice(0, 3);
-    const list = most.filter(([, weight]) => weight >= SHOWN)
+    const list = most.filter(([, weight]) => weight >= MIN_NUMBER)
       .map(([s, weight]) => `“${this.words.source[s].text}” ${percent(weight)} %`);
     return `For “${this.words.target[word].text}” the model looked at ${list.join(", ") || "all words alike"}.`;
   }
 }
 
-/** The words with the text between them; the last is the end of the sentence. */
+/** The words and the text between them; the last word marks the end of the sentence. */
 function line(words, make) {
   const nodes = words.flatMap((word, i) => [document.createTextNode(word.before), make(word.text, i)]);
   nodes.at(-1).classList.add("end");
@@ -196,6 +196,6 @@ function line(words, make) {
 }
 
 function wordOf(node) {
-  const marked = node.closest("[data-word]");
-  return marked ? Number(marked.dataset.word) : null;
+  const target = node.closest("[data-word]");
+  return target ? Number(target.dataset.word) : null;
 }

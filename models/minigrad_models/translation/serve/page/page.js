@@ -1,16 +1,16 @@
 // The form, the requests, and the display of the responses.
 
 import { AttentionView, element, NOTHING } from "./attention.js";
-import { Known } from "./known.js";
+import { Suggestions } from "./words.js";
 import { changes, count, language } from "./text.js";
 
 const $ = (id) => document.getElementById(id);
 const BEAMS = [1, 3, 5, 10]; // options, in addition to the model's default
-const view = new AttentionView({ source: $("source"), target: $("target"), map: $("map"), told: $("told") });
+const view = new AttentionView({ source: $("source"), target: $("target"), map: $("map"), status: $("status") });
 let running = null; // the AbortController of the current translation
 let latest = 0; // the number of the newest request for attention: responses to older ones are dropped
 
-/** The response of the translator: this page's server, or the function that a page without a server has set. */
+/** Send a request to this page's server, or to the function that a page without a server has set. */
 const ask = (path, body, signal) => (window.minigradAnswers ?? askServer)(path, body, signal);
 
 /** POST (with a body) or GET; throws an Error with a message for the user. */
@@ -48,7 +48,7 @@ async function translate() {
   const own = running = new AbortController();
   enter("loading");
   try {
-    const beam = Number($("beam").value) || undefined; // undefined, before it is known: the model's default
+    const beam = Number($("beam").value) || undefined; // undefined until known: the model's default
     const { sentences } = await ask("/translate", { text, beam }, own.signal);
     showSentences(sentences);
     enter("done");
@@ -57,7 +57,7 @@ async function translate() {
   }
 }
 
-/** Show a text of one or many sentences, each as a button that shows its details. */
+/** Show the translated sentences, each as a button that opens its details. */
 function showSentences(sentences) {
   $("whole").hidden = sentences.length === 1;
   const buttons = [];
@@ -184,12 +184,12 @@ async function introduce() {
   for (const id of ["target", "sentences", "list"]) $(id).lang = about.target;
   $("about").textContent = `a transformer of ${count(about.parameters)} parameters`;
   offerBeams(about.beam);
-  known.offer(about);
+  suggestions.offer(about);
   if (about.sentences.length && !$("text").value) start(about.sentences[0]);
   if (about.mbr) $("hypotheses-label").textContent = "Beam, most similar to the others first; each with its score";
 }
 
-/** Begin with a sentence, selected, so that typing replaces it. */
+/** Start with a sentence, selected so that typing replaces it. */
 function start(sentence) {
   $("text").value = sentence;
   $("text").select();
@@ -197,7 +197,7 @@ function start(sentence) {
   translate();
 }
 
-const known = new Known($("try"), $("samples"), $("known"), $("text"), translate);
+const suggestions = new Suggestions($("try"), $("samples"), $("words"), $("text"), translate);
 
 $("form").addEventListener("submit", (event) => { event.preventDefault(); translate(); });
 $("text").addEventListener("keydown", (event) => {

@@ -2,11 +2,11 @@
 
 /** The mean of weights [layers][heads][T][S] over the selected layers and heads (null: all): [T][S]. */
 export function choose(weights, layer, head) {
-  const chosen = weights
+  const matrices = weights
     .filter((_, i) => layer === null || i === layer)
     .flatMap((heads) => heads.filter((_, i) => head === null || i === head));
-  return chosen[0].map((row, t) =>
-    row.map((_, s) => chosen.reduce((sum, matrix) => sum + matrix[t][s], 0) / chosen.length));
+  return matrices[0].map((row, t) =>
+    row.map((_, s) => matrices.reduce((sum, matrix) => sum + matrix[t][s], 0) / matrices.length));
 }
 
 /** From tokens to words, [words][words]: the sum over a source word's tokens, the mean over a target word's. */
@@ -28,13 +28,13 @@ export function changes(best, other) {
       common[i][j] = a[i] === b[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
     }
   }
-  const marked = [];
+  const words = [];
   for (let i = 0, j = 0; j < b.length;) {
-    if (i < a.length && a[i] === b[j]) { marked.push({ text: b[j++], changed: false }); i++; }
+    if (i < a.length && a[i] === b[j]) { words.push({ text: b[j++], changed: false }); i++; }
     else if (i < a.length && common[i + 1][j] >= common[i][j + 1]) i++;
-    else marked.push({ text: b[j++], changed: true });
+    else words.push({ text: b[j++], changed: true });
   }
-  return marked;
+  return words;
 }
 
 /** A weight in per cent, without the sign. */

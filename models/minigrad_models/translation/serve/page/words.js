@@ -2,25 +2,25 @@
 
 import { element } from "./attention.js";
 
-const SHOWN = 12; // words at a time
-const TELLING = 4; // letters
+const COUNT = 12; // words at a time
+const LETTERS = 4; // letters
 const WORD = /[\p{L}\p{M}\p{N}]+(?:[-'’.,][\p{L}\p{M}\p{N}]+)*$/u;
 
-/** Shows suggestions in {box: samples, words}; a click puts one into the field, and translates a sentence at once. */
-export class Known {
+/** Shows suggestions in `box`. A click inserts a word into the field, or translates a sentence. */
+export class Suggestions {
   constructor(box, samples, words, field, translate) {
     Object.assign(this, { box, samples, words, field, translate });
-    this.known = [];
+    this.vocabulary = [];
     for (const event of ["input", "click", "keyup"]) field.addEventListener(event, () => this.#words());
   }
 
   /** Show the sentences and words from /about, the most frequent first. */
   offer({ sentences, words }) {
-    this.known = words;
+    this.vocabulary = words;
     this.box.hidden = !sentences.length && !words.length;
     this.samples.replaceChildren(...chips("Try", sentences, (sentence) => {
       this.field.value = sentence;
-      this.#changed();
+      this.#notify();
       this.translate();
     }));
     this.#words();
@@ -28,35 +28,35 @@ export class Known {
 
   /** Show words that begin like the word at the cursor, or else the most frequent ones. */
   #words() {
-    const begun = this.#begun();
-    const fitting = this.known.filter((word) => word.toLowerCase().startsWith(begun.toLowerCase()));
-    const telling = fitting.filter((word) => word.length >= TELLING); // "the" and "of" say little about a model
-    const found = (begun || telling.length < SHOWN ? fitting : telling).slice(0, SHOWN);
-    const heading = begun && found.length ? `Words it knows with “${begun}”` : "Words it knows";
-    const none = begun && !found.length ? [element("span", "quiet", `None begins with “${begun}”.`)] : [];
-    if (this.shown === `${begun}/${found}`) return;
-    this.shown = `${begun}/${found}`;
-    const made = chips(heading, found, (word) => this.#insert(word));
-    this.words.replaceChildren(...(made.length || !none.length ? made : [label("Words it knows"), ...none]));
+    const prefix = this.#prefix();
+    const candidates = this.vocabulary.filter((word) => word.toLowerCase().startsWith(prefix.toLowerCase()));
+    const informative = candidates.filter((word) => word.length >= LETTERS); // "the" and "of" say little
+    const matches = (prefix || informative.length < COUNT ? candidates : informative).slice(0, COUNT);
+    const heading = prefix && matches.length ? `Words it knows with “${prefix}”` : "Words it knows";
+    const none = prefix && !matches.length ? [element("span", "quiet", `None begins with “${prefix}”.`)] : [];
+    if (this.key === `${prefix}/${matches}`) return;
+    this.key = `${prefix}/${matches}`;
+    const nodes = chips(heading, matches, (word) => this.#insert(word));
+    this.words.replaceChildren(...(nodes.length || !none.length ? nodes : [label("Words it knows"), ...none]));
   }
 
   /** The word that ends at the cursor, or "". */
-  #begun() {
+  #prefix() {
     const { value, selectionStart, selectionEnd } = this.field;
     return selectionStart === selectionEnd ? value.slice(0, selectionStart).match(WORD)?.[0] ?? "" : "";
   }
 
   #insert(word) {
     const { selectionStart, selectionEnd } = this.field;
-    const begun = this.#begun();
-    const before = this.field.value[selectionStart - begun.length - 1];
-    const space = before && !/\s/.test(before) && !begun ? " " : "";
-    this.field.setRangeText(`${space}${word} `, selectionStart - begun.length, selectionEnd, "end");
+    const prefix = this.#prefix();
+    const before = this.field.value[selectionStart - prefix.length - 1];
+    const space = before && !/\s/.test(before) && !prefix ? " " : "";
+    this.field.setRangeText(`${space}${word} `, selectionStart - prefix.length, selectionEnd, "end");
     this.field.focus();
-    this.#changed();
+    this.#notify();
   }
 
-  #changed() {
+  #notify() {
     this.field.dispatchEvent(new Event("input", { bubbles: true }));
   }
 }
