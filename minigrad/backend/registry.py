@@ -53,8 +53,8 @@ def in_order(array: Any) -> Any:
 
 def where_holds(array: Any, mask: Any) -> Any:
     """The array where the mask is True, and 0 elsewhere, even for infinities and NaN, whose product with 0 is NaN.
-    NumPy's ``where`` branches at each element, which is 20 times as slow if a mask is random. So on the CPU, the
-    elements' bits are multiplied as integers, which is as fast as for floats."""
+    NumPy's ``where`` branches on each element, which takes 20 times as long if the mask is random. On the CPU, this
+    function therefore multiplies the elements' bits as integers, which is as fast as multiplying floats."""
     bits = _BITS.get(array.itemsize) if type(array) is np.ndarray else None
     if bits is None:
         return xp(array).where(mask, array, array.dtype.type(0))

@@ -332,10 +332,10 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
-    """Draw indices with the weights in each row. The result (..., num_samples) is int64. For one sample per row, or
-    several without replacement, this selects the largest p / Exp(1), as PyTorch does. For several with replacement, it
-    inverts the cumulative sums. On a GPU, it also does so for one sample per row, so the indices differ from those on a
-    CPU; and the weights are not checked, as this would require synchronization.
+    """Draw indices from each row, in proportion to its weights. The result (..., num_samples) is int64. One sample
+    per row, or several without replacement, are the largest p / Exp(1), as in PyTorch. Several with replacement come
+    from cumulative sums. So does one sample per row on a GPU, where the indices therefore differ from those on a CPU.
+    Weights on a GPU are not checked, because a check would require synchronisation.
 
     Raises RuntimeError if weights are negative, not finite or all 0 (on the CPU), if there are more samples than
     weights, or if there are more than 2²⁴ weights, the limit for cumulative sums in float32.

@@ -821,7 +821,7 @@ def as_strided_scatter(
         raise RuntimeError(f"expected src to have a size equal to the slice of self. {sizes}")
     places = joining_ops.strided_places(xp(input.array), shape, steps, start)
     if np.unique(places).size < places.size:
-        raise RuntimeError("as_strided_scatter: two elements of src would go to the same place in memory")
+        raise RuntimeError("as_strided_scatter: two elements of src would be written to the same memory")
     return apply(indexing_ops.put, (reshape(input, -1), src, (places,))).reshape(input.array.shape)
 
 

@@ -191,8 +191,8 @@ def _grid(lengths: Ints, along: list[Array]) -> Array:
 def largest_cells_at(x: Array, samples: Array, kernel: Ints, places: Ints) -> Array:
     """The flat index of each window's largest element, where a number s in [0, 1) places the windows along an axis
 
-    x (N, C, *lengths), samples (N, C, axes) -> (N, C, *places). Window i from 0 to P - 2 begins at ⌊(i + s) α⌋ - ⌊s α⌋,
-    where α = (L - K) / (P - 1), and the last window is at the end of the axis (Graham 2014)."""
+    x (N, C, *lengths), samples (N, C, axes) -> (N, C, *places). Window i < P - 1 begins at ⌊(i + s) α⌋ - ⌊s α⌋, where
+    α = (L - K) / (P - 1), and window P - 1 is at the end of the axis (Graham 2014)."""
     m, n, lengths = xp(x), len(kernel), x.shape[2:]
     along = []
     for axis, (size, k, count) in enumerate(zip(lengths, kernel, places, strict=True)):

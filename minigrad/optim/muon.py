@@ -137,7 +137,7 @@ class MuonWithAdamW(Muon, AdamW):
 
         MuonWithAdamW([{"params": matrices, "muon": True}, {"params": rest}], lr=5e-3, betas=(0.9, 0.98))
 
-    Muon's rate is adjusted to match the size of AdamW's updates ("match_rms_adamw"). Both use ``lr`` and
+    Muon's learning rate is scaled so that its updates match AdamW's in size ("match_rms_adamw"). Both use ``lr`` and
     ``weight_decay``. AdamW also uses ``betas`` and ``eps``; Muon also uses ``momentum`` and ``ns_steps``."""
 
     _refusal = "Muon supports only matrices, but a parameter has shape {shape}"

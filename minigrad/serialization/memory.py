@@ -277,7 +277,7 @@ class Rebuilder:
     def tensor(
         self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any = False, hooks: Any = None, bits: Any = None
     ) -> Tensor:
-        """Build a tensor in a storage. Its offset and strides are in elements, and ``flag`` is its requires_grad.
+        """Build a tensor that views a storage. ``offset`` and strides are in elements; ``flag`` is its requires_grad.
         ``bits``, which PyTorch sets for lazily conjugated or negated tensors, is not supported."""
         if bits:
             raise ValueError("it has a lazily conjugated or negated tensor: save x.resolve_conj()")

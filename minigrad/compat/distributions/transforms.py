@@ -27,7 +27,7 @@ __all__ += ["identity_transform"]
 
 
 class Transform:
-    """A function of a tensor. ``inv`` is its inverse. ``bijective`` is True if every output has exactly one input. With
+    """A function of a tensor. ``inv`` is its inverse. ``bijective`` is True if each output has a unique input. With
     a ``cache_size`` of 1, the last input and output are cached, so that inverting that output returns that input.
     """
 

@@ -104,9 +104,9 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Pack (T, B, ...), or (B, T, ...), into data (sum of lengths, ...) without padding. ``lengths``: B integers, as a
-    list or a CPU tensor. ``enforce_sorted``: require the sequences to be sorted, longest first; if False, sort them.
-    Raises RuntimeError if there are not B lengths, or if they are unsorted, not positive or exceed T."""
+    """Pack (T, B, ...), or (B, T, ...) if ``batch_first``, into data (sum of lengths, ...) without padding. ``lengths``
+    has B integers, as a list or a CPU tensor. ``enforce_sorted``: require sequences sorted longest first; if False, sort.
+    Raises RuntimeError if there are not B lengths, if they are unsorted, or if any is not positive or exceeds T."""
     if input.ndim < 2:
         raise IndexError(f"pack_padded_sequence: expected (T, B, ...) or (B, T, ...), but got {tuple(input.shape)}")
     time, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]

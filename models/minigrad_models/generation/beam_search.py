@@ -229,7 +229,7 @@ def wu(alpha: float) -> LengthPenalty:
 
 def power(alpha: float) -> Callable[[float], float]:
     """|Y|^α as a function of |Y|, as in fairseq's ``--lenpen``. For the same α, it favours long sentences more than
-    ``wu``: from 10 to 20 tokens, it grows by a factor of 2^α, but ``wu`` by (25/15)^α. Raises the errors of ``wu``."""
+    ``wu``: from 10 to 20 tokens, it grows by a factor of 2^α, and ``wu`` by (25/15)^α. Raises the same errors."""
     if not math.isfinite(alpha):
         raise ValueError(f"length_penalty must be a finite number, not {alpha}")
     return lambda length: float(length) ** alpha

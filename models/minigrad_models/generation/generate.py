@@ -98,8 +98,8 @@ class GenerationMixin(nn.Module):
         eos_token_id: int | None = None,
         on_token: OnPiece | None = None,
     ) -> Any:
-        """Continue each prompt. The result is text for text, and tokens for tokens, with the end token, but not the
-        prompt. Dropout is off. Sampling uses the generator of ``minigrad.manual_seed``.
+        """Continue each prompt. Returns text for text prompts, and tokens for token prompts. The result includes the
+        end token but not the prompt. Dropout is off. Sampling uses the generator of ``minigrad.manual_seed``.
 
         Args:
             max_new_tokens: the maximum number of new tokens, one for all prompts or one for each.

@@ -28,8 +28,8 @@ POOL = 50  # batches that are sorted by length together
 
 class ShuffledOrder:
     """Splits the indices 0 .. size-1 into lists of ``batch_size``, in a random order that depends on the seed and
-    epoch. ``drop_last`` drops an incomplete last list. With the ``lengths`` of all examples, the examples in a list
-    have similar lengths, as ``POOL`` lists at a time are sorted. Raises ValueError if a size is below 1."""
+    epoch. ``drop_last`` drops an incomplete last list. If ``lengths`` has each example's length, the examples for
+    ``POOL`` lists at a time are sorted, so that a list has similar lengths. Raises ValueError if a size is below 1."""
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ def reader(names: Sequence[str] | Mapping[int, str] | Reader | Any, default: Any
 def checked_texts(name: str, texts: Any) -> tuple[str, ...]:
     """The items of a list as strings. Raises ValueError for a single string."""
     if isinstance(texts, str):
-        raise ValueError(f"{name} must be a list of texts, not one text: {texts[:24]!r}")
+        raise ValueError(f"{name} must be a list of strings, not one string: {texts[:24]!r}")
     return tuple(map(str, texts))
 
 

@@ -107,7 +107,7 @@ def test_invalid_runs(tmp_path: Path) -> None:
         raises(ValueError, rf"log.jsonl, line 2.*{message}", lambda: training(tmp_path))
     raises(ValueError, "there are no runs", training)
     raises(ValueError, "there are 1 runs, but 2 names", lambda: training([], names=["a", "b"]))
-    raises(ValueError, "names must be a list of texts, not one text: 'own'", lambda: training([], names="own"))
+    raises(ValueError, "names must be a list of strings, not one: 'own'", lambda: training([], names="own"))
 
 
 def test_huge_tiny_and_missing_losses() -> None:

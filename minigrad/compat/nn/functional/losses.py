@@ -136,7 +136,7 @@ def multi_margin_loss(
     if weight is not None:
         same_dtype("multi_margin_loss", input, weight=weight)
         if weight.array.shape != shape[-1:]:
-            raise RuntimeError(f"multi_margin_loss: inconsistent weight size: {list(weight.shape)}, not {shape[-1]}")
+            raise RuntimeError(f"multi_margin_loss: inconsistent weight size {[*weight.shape]}: use [{shape[-1]}]")
         over = over * weight[labels]
     losses = over.scatter(1, labels, 0.0).sum(1) / shape[-1]
     return reduced(losses.reshape(target.shape), reduction, size_average, reduce)

@@ -126,7 +126,7 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
     """Compute a parameter or buffer with ``parametrization`` whenever it is read.
 
     Args:
-        parametrization: a module called with the originals. Its ``right_inverse(tensor)``, if any, computes them.
+        parametrization: a module that is called with the original tensors. ``right_inverse``, if any, restores these.
         unsafe: do not check that the shape and dtype are unchanged.
 
     Raises ValueError if the tensor is missing, or the result has a different shape or dtype.

@@ -52,7 +52,7 @@ class Run:
 def read_runs(sources: Sequence[Any], names: Sequence[str] = ()) -> tuple[Run, ...]:
     """All runs, each with a unique name. ``sources`` are those of ``training``, or a mapping from names to them."""
     if isinstance(names, str):
-        raise ValueError(f"names must be a list of texts, not one text: {short(names)}")
+        raise ValueError(f"names must be a list of strings, not one: {short(names)}")
     if len(sources) == 1 and isinstance(sources[0], Mapping):
         names, sources = names or [str(name) for name in sources[0]], list(sources[0].values())
     if names and len(names) != len(sources):

@@ -263,7 +263,7 @@ def tracks_of(snapshots: Any, runs: tuple[Run, ...]) -> list[Track]:
             )
         of_run, folder = next(((i, run.folder) for i, run in enumerate(runs) if run.folder), (0, None))
         if folder is None:
-            raise ValueError(f"{name}: a function (step, state) needs a run folder to read checkpoints from")
+            raise ValueError(f"{name}: a function of (step, state) needs a run folder to read checkpoints from")
         frames = ((step, pictures(step, state)) for step, state in states(checkpoints(folder)))
         tracks.append(_in_order(name, frames, of_run))
         if not tracks[-1].steps:
