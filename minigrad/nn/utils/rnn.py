@@ -105,7 +105,7 @@ def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
     """Pack (T, B, ...), or (B, T, ...) if ``batch_first``, into data (sum of lengths, ...) without padding. ``lengths``
-    has B integers, as a list or a CPU tensor. ``enforce_sorted``: require sequences sorted longest first; if False, sort.
+    has B integers, as a list or a CPU tensor. ``enforce_sorted``: require sequences sorted longest first; else, sort.
     Raises RuntimeError if there are not B lengths, if they are unsorted, or if any is not positive or exceeds T."""
     if input.ndim < 2:
         raise IndexError(f"pack_padded_sequence: expected (T, B, ...) or (B, T, ...), but got {tuple(input.shape)}")

@@ -75,7 +75,7 @@ def test_bad_arguments() -> None:
         ([[1.0, 2.0], [0.0, 1e300]], ["a", "b"], r"word 1 \('b'\)"),
         (np.full((2, 2), 1j), None, "real"),
         (np.ones((2, 2)), ["a"], "1 tokens for 2 vectors"),
-        (np.ones((2, 2)), "ab", "not one text"),
+        (np.ones((2, 2)), "ab", "not one string"),
     ]:
         raises(ValueError, message, partial(embedding, weights, tokens))
     view = embedding(WEIGHTS, NAMES)

@@ -43,7 +43,7 @@ def test_bad_arguments() -> None:
         (4, 0, None, "d_model=0"),
         (4, 8, ["a"], "1 tokens for a length of 4"),
         (10_000, 512, None, "too many"),
-        (1, 2, "a", "not one text"),
+        (1, 2, "a", "not one string"),
     ]:
         raises(ValueError, message, partial(positional_encoding, length, width, tokens))
 
