@@ -193,7 +193,7 @@ class Tensor(Methods["Tensor"]):
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
     ) -> None:
-        """Add this tensor's gradient with respect to each leaf to the leaf's ``.grad``. See ``autograd.backward``.
+        """Accumulate the gradient with respect to each leaf into that leaf's ``.grad``. See ``autograd.backward``.
 
         >>> w = mg.tensor([1.0, 2.0], requires_grad=True)
         >>> (w * mg.tensor([3.0, 4.0])).sum().backward()

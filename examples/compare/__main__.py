@@ -23,6 +23,7 @@ PRESET = "toy"
 OPTIONS = {"layers": 1, "dropout": 0.1, "position_encoding": "sinusoidal"}
 UPDATES = {"optimizer": "adamw", "learning_rate": 0.002, "weight_decay": 0.0, "batch_tokens": 2048}  # the same for all
 LAYERS = {"convolution": 4, "transformer": 2}
+QUICK, FULL = (("gru", "gru-attention", "transformer"), 600), (tuple(KINDS), 3000)  # models, and the updates of each
 
 
 def parser() -> argparse.ArgumentParser:
@@ -32,8 +33,10 @@ def parser() -> argparse.ArgumentParser:
         "Train translators of equal size on the corpus that ships with minigrad, and compare them. You can stop "
         "the program: the same command resumes it, and trains no model twice.",
     )
-    p.add_argument("--models", nargs="+", metavar="NAME", choices=KINDS, help=f"{', '.join(KINDS)} (default: all)")
-    p.add_argument("--updates", type=whole(), default=3000, help="updates of each model (default: 3,000)")
+    quick = f"(default: {', '.join(QUICK[0])})"
+    p.add_argument("--models", nargs="+", metavar="NAME", choices=KINDS, help=f"{', '.join(KINDS)} {quick}")
+    p.add_argument("--updates", type=whole(), help=f"updates of each model (default: {QUICK[1]})")
+    p.add_argument("--full", action="store_true", help=f"all models, with {FULL[1]:,} updates each: about an hour")
     p.add_argument("--weights", type=whole(), default=1_000_000, help="per model (default: about 1,000,000)")
     folder = Path("runs") / "compare"
     p.add_argument("--folder", type=Path, default=folder, metavar="DIR", help="run folder (default: %(default)s)")
@@ -48,10 +51,12 @@ def main(argv: list[str] | None = None) -> int:
 def compared(options: argparse.Namespace) -> Lesson:
     """Train the untrained models, and compare all models. Raises ValueError for an impossible size or a folder
     with other training runs, RuntimeError if training fails, and KeyboardInterrupt after Ctrl-C."""
+    models, updates = FULL if options.full else QUICK
+    options.models, options.updates = options.models or models, options.updates or updates
     start = preset(PRESET).changed({"seed": options.seed})
     splits = data.read(start.data)
     vocabulary = len(data.tokenizers_for(splits["train"], start.data).target)
-    variants = {name: settings_of(name, start, options, vocabulary) for name in options.models or KINDS}
+    variants = {name: settings_of(name, start, options, vocabulary) for name in options.models}
     status = train_all(variants, ["--preset", PRESET], options.folder, lambda: None)
     if status == 130:
         raise KeyboardInterrupt

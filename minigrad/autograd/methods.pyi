@@ -1070,8 +1070,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The elements where the broadcast bool mask is True, as a vector."""
 
     def matmul(self, other: Tensor) -> Tensor:
-        """The matrix product over the last axis of ``input`` and the second to last of ``other``. Leading axes
-        broadcast."""
+        """The matrix product, which sums over the last axis of ``input`` and the second-to-last axis of ``other``."""
 
     def matrix_exp(self) -> Tensor:
         """The matrix exponential Σ xⁿ / n! of square matrices."""
@@ -1565,14 +1564,15 @@ class Methods(Viewing, Generic[Tensor]):
     def scatter_reduce(
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """Combine all elements of ``src`` that have the same index, and the existing element if ``include_self``, by
-        "sum", "mean", "prod", "amax" or "amin". In the last two, tied elements share the gradient."""
+        """Reduce all elements of ``src`` that share an index, together with the existing element if
+        ``include_self``, with "sum", "mean", "prod", "amax" or "amin". For the last two, tied elements share the
+        gradient."""
 
     def scatter_reduce_(
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
-        """In place: Combine all elements of ``src`` that have the same index, and the existing element if
-        ``include_self``, by "sum", "mean", "prod", "amax" or "amin". In the last two, tied elements share the
+        """In place: Reduce all elements of ``src`` that share an index, together with the existing element if
+        ``include_self``, with "sum", "mean", "prod", "amax" or "amin". For the last two, tied elements share the
         gradient."""
 
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:

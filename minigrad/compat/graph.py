@@ -41,8 +41,8 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Variable) -> GradientEdge:
-    """The gradient edge of a tensor, whose node is an AccumulateGrad for a leaf. Raises RuntimeError if the tensor does
-    not require a gradient.
+    """The gradient edge of a tensor. For a leaf, the edge's node is an AccumulateGrad. Raises RuntimeError if the
+    tensor does not require a gradient.
 
     >>> x = mg.ones(2, requires_grad=True)
     >>> mg.autograd.graph.get_gradient_edge(x * 2).node.name()

@@ -299,14 +299,14 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> ProcessGroup | int:
-    """Create a group of some ranks. All ranks of the world must call it, in the same order.
+    """Create a group of the given ranks. All ranks of the world must call it, in the same order.
 
     Args:
         ranks: global ranks; None means all. timeout: see ``init_process_group``; None means the world's timeout.
         backend: None means the world's backend. use_local_synchronization: only members call this function.
         pg_options, group_desc, device_id: ignored. sort_ranks: if False, keep the order of ``ranks``.
 
-    Returns ``GroupMember.NON_GROUP_MEMBER`` on other ranks. Raises ValueError if a rank is unknown or repeated.
+    Returns ``GroupMember.NON_GROUP_MEMBER`` on ranks outside it. Raises ValueError if a rank is unknown or repeated.
     """
     world = the_group()
     listed = list(world.ranks if ranks is None else ranks)

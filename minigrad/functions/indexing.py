@@ -526,8 +526,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Combine all elements of ``src`` that have the same index, and the existing element if ``include_self``, by "sum",
-    "mean", "prod", "amax" or "amin". In the last two, tied elements share the gradient."""
+    """Reduce all elements of ``src`` that share an index, together with the existing element if ``include_self``, with
+    "sum", "mean", "prod", "amax" or "amin". For the last two, tied elements share the gradient."""
     place, index = _along(input, dim, index, "scatter_reduce")
     neutral = {"sum": 0, "mean": 0, "prod": 1, "amax": extreme(input, "min"), "amin": extreme(input, "max")}
     if reduce not in neutral:

@@ -18,7 +18,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # for einsum,
 
 @method
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The matrix product over the last axis of ``input`` and the second to last of ``other``. Leading axes broadcast.
+    """The matrix product, which sums over the last axis of ``input`` and the second-to-last axis of ``other``.
 
     >>> mg.tensor([[1, 2], [3, 4]]) @ mg.tensor([1, 1])
     tensor([3, 7])

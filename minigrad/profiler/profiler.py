@@ -58,8 +58,8 @@ def schedule(
     """Return a function from step to action: skip ``wait`` steps, discard ``warmup`` and record ``active``, and repeat.
 
     Args:
-        wait, warmup, active: the numbers of steps. repeat: the number of rounds; 0 for no limit.
-        skip_first: steps before the first round. skip_first_wait: 1 omits the ``wait`` steps of the first round.
+        wait, warmup, active: the numbers of steps. repeat: the number of cycles; 0 for no limit.
+        skip_first: steps before the first cycle. skip_first_wait: 1 omits the ``wait`` steps of the first cycle.
 
     Raises ValueError for a negative number, or if no step is active.
     """
@@ -140,14 +140,14 @@ class profile:
         activities: CPU, CUDA or both; by default, all available ones. With CUDA, the profile waits for the GPU at the
             start and end of every event; without it, only the launches are timed.
         schedule: a function from step to action; by default, all steps are recorded. Call ``step()`` after each step.
-        on_trace_ready: a function to call with the profile after each round of the schedule, and at the end.
+        on_trace_ready: a function to call with the profile after each cycle of the schedule, and at the end.
         record_shapes: record the shapes of arguments.
         profile_memory: record how much memory use grew in each event, including temporary arrays. With CUDA, only
             memory allocated from CuPy's pool counts.
         with_stack: record the program lines that called each op; a backward node gets the lines of its forward op.
         with_flops: count the multiplications and additions in matrix products, convolutions, attention, add and mul.
         with_modules: record module calls (PyTorch's default is False).
-        acc_events: keep the events of earlier rounds of the schedule.
+        acc_events: keep the events of earlier cycles of the schedule.
         use_cuda: PyTorch's older alternative to ``activities``. Arguments that are not listed here are ignored.
 
     Recording takes a few µs of Python time per event, which counts towards the enclosing event's self time. There is no
@@ -208,7 +208,7 @@ class profile:
         self._go_on_with(self.schedule(self.step_num))
 
     def stop(self) -> None:
-        """Stop, and call ``on_trace_ready`` if a round was active. Raises RuntimeError if it is not running."""
+        """Stop, and call ``on_trace_ready`` if a cycle was active. Raises RuntimeError if it is not running."""
         if self.current_action is None:
             raise RuntimeError("this profile is not running: start() it, or use it in a with statement")
         self._go_on_with(None)

@@ -38,7 +38,7 @@ def holds(kind: np.dtype[Any]) -> bool:
 
 
 def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
-    """Write arrays by name, and their checksum, to a path (replaced atomically) or a binary file object. Raises
+    """Write named arrays and their checksum to a path (replacing a file atomically) or a binary file object. Raises
     OSError, ValueError for a lone surrogate in a name or the metadata, and TypeError for metadata that is not text."""
     if not all(isinstance(text, str) for item in (metadata or {}).items() for text in item):
         raise TypeError(f"cannot write {f}: metadata must map strings to strings, not {metadata!r}")

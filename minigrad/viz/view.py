@@ -122,7 +122,7 @@ def png(svg: str, scale: float = 2.0) -> bytes:
     if wide * high * checked_scale(scale) ** 2 > MOST_PIXELS:
         most = (MOST_PIXELS / (wide * high)) ** 0.5
         raise ValueError(
-            f"{wide * scale:,.0f} × {high * scale:,.0f} pixels are too many for a PNG: scale can be at most {most:.2g} "
+            f"{wide * scale:,.0f} × {high * scale:,.0f} pixels is too large for a PNG: scale can be at most {most:.2g} "
             f"here; SVG and PDF have no limit"
         )
     return bytes(library.svg_to_png(svg, scale=scale))

@@ -99,6 +99,14 @@ def test_it_trains_new_models_and_compares(fake: Program, tmp_path: Path, capsys
     assert len(fake.calls) == 2 and "50.0%" in capsys.readouterr().out
 
 
+def test_the_default_is_quick(fake: Program, tmp_path: Path) -> None:
+    for more, (models, updates) in (([], cli.QUICK), (["--full"], cli.FULL)):
+        fake.calls.clear()
+        assert cli.main(["--folder", str(tmp_path / str(updates)), *more]) == 0
+        assert [call[call.index("--model") + 1] for call in fake.calls] == list(models)
+        assert {call[call.index("--steps") + 1] for call in fake.calls} == {str(updates)}
+
+
 def test_a_training_that_fails_or_stops(fake: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fake.code = 1
     assert cli.main(arguments(tmp_path, "--models", "gru")) == 1

@@ -49,8 +49,8 @@ def look(start: int, stop: int, table: Indices, kind: int, dtype: int, sizes: In
 
 
 class Many:
-    """Rows of the same number of arrays. ``table`` has the addresses of their objects (rows, arrays per row). ``fits``
-    says whether loops support each row (none if two rows share memory). Each part is (row, first element, size)."""
+    """Rows with the same number of arrays each. ``table`` (rows, arrays per row) has the addresses of array objects.
+    ``fits`` has a bool per row: whether loops support it (none if two share memory). A part is (row, first, size)."""
 
     def __init__(self, rows: Sequence[tuple[Array, ...]]) -> None:
         sizes = self._look(rows)

@@ -295,7 +295,7 @@ def _first_line(thing: Any) -> str:
 
 
 def source_of(function: Function | None) -> Source | None:
-    """The source of a function or lambda, without its first line's indentation; None if it is not available. A rule is
+    """The source of a function or lambda, dedented as its first line; None if it is not available. A rule is
     a lambda in a decorator; it is located in its file by the lines and columns of its compiled code."""
     function = inspect.unwrap(function) if function is not None else None
     code = getattr(function, "__code__", None)

@@ -317,7 +317,7 @@ class BertWithHead(PretrainedBert):
     """The encoder, ``bert``, with the layers for a task.
 
     Subclasses define:
-        LAYERS: functions, by name, that build these layers from a configuration. RULES: the names of their weights.
+        LAYERS: a dict from names to functions that build layers from a configuration. RULES: the names of weights.
         POOLED: whether the layers read ``Bert.pooled`` instead of the states of all tokens.
     """
 

@@ -100,7 +100,7 @@ def from_scratch(
 def begin(
     kind: type[Model], source: str | None, texts: Iterable[str], size: Size, positions: int, labels: list[str]
 ) -> Model:
-    """The model to fine-tune. ``source`` is a folder, "scratch" (with ``positions`` positions), or None for MiniLM.
+    """The model to fine-tune. ``source`` is a folder, "scratch" (a new model with ``positions``), or None for MiniLM.
     Raises OSError, ValueError or RuntimeError if the weights are missing or cannot be used."""
     if source == SCRATCH:
         return from_scratch(kind, texts, size, positions, labels)

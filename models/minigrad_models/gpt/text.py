@@ -94,7 +94,7 @@ def segments(ids: Ids, window: int, batch: int, seed: int = 0, device: str = "cp
     try:
         return Segments(ids, batch, window, seed)
     except ValueError as error:
-        raise ValueError(f"{error}: give a longer text, or a smaller --batch, --window or --context") from None
+        raise ValueError(f"{error}: use a longer text, or a smaller --batch, --window or --context") from None
 
 
 @mg.no_grad()

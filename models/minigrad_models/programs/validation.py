@@ -36,7 +36,7 @@ def moved(device: str, *tensors: Tensor) -> list[Tensor]:
     if mg.device(device).type == "cpu":
         return list(tensors)
     if len({tensor.dtype for tensor in tensors}) > 1:
-        raise TypeError(f"tensors to move must have one dtype, not {', '.join(str(t.dtype) for t in tensors)}")
+        raise TypeError(f"tensors to move must share a dtype, but have {', '.join(str(t.dtype) for t in tensors)}")
     parts = mg.cat([tensor.flatten() for tensor in tensors]).to(device).split([tensor.numel() for tensor in tensors])
     return [part.view(tensor.shape) for part, tensor in zip(parts, tensors, strict=True)]
 

@@ -245,7 +245,7 @@ def test_more_of_the_text_before_a_token(trained: Path, tmp_path: Path, refused:
 
 def test_a_text_that_is_too_short_leaves_no_run(text: Path, refused: Refused) -> None:
     text.write_bytes(b"the cat sees")
-    refused(arguments(text), "10 tokens for training, but a window needs 13: give a longer text")
+    refused(arguments(text), "10 tokens for training, but a window needs 13: use a longer text")
     assert not (text.parent / "run").exists()
 
 
@@ -400,7 +400,7 @@ def test_settings_that_do_not_fit(text: Path, refused: Refused) -> None:
     refused([*command, "--memory", "8"], "memory is 8, but only transformer-xl has a memory")
     recurrent = [*command, "--model", "transformer-xl"]
     refused([*recurrent, "--ranks", "2", "--accumulate", "2"], "each update passes its memory to the next")
-    refused([*recurrent, "--batch", "500"], "is too short for 500 rows of 8 tokens: give a longer text")
+    refused([*recurrent, "--batch", "500"], "is too short for 500 rows of 8 tokens: use a longer text")
 
 
 @pytest.mark.parametrize(("window", "stride", "most"), [(8, 0, 0), (20, 5, 100)])

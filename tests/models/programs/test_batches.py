@@ -21,4 +21,4 @@ def test_one_copy_moves_all_tensors_of_one_dtype(device: str) -> None:
     assert counts.launches <= 1 and batch.weight == 8
     assert batch.tokens.tolist() == [[3, 4, 5, 6], [9, 10, 11, 12]]
     assert batch.targets.tolist() == [[4, 5, 6, 7], [10, 11, 12, 13]]
-    raises(TypeError, "tensors to move must have one dtype", lambda: moved("meta", mg.zeros(2), mg.arange(2)))
+    raises(TypeError, "tensors to move must share a dtype", lambda: moved("meta", mg.zeros(2), mg.arange(2)))

@@ -114,8 +114,8 @@ def new_vectors(weight: Tensor, dim: int, eps: float) -> tuple[Tensor, Tensor]:
 
 
 def normed(weight: Tensor, dim: int, u: Tensor, v: Tensor, times: int, eps: float, u_first: bool) -> Tensor:
-    """Run ``times`` power iterations, which move u and v in place towards the first singular vectors. Then divide the
-    weight W, viewed as a matrix (length of axis ``dim``, all others), by uᵀ W v (Miyato et al. 2018)."""
+    """Run ``times`` power iterations, which update u and v in place to approximate the leading singular vectors. Then
+    divide the weight W, a matrix whose rows are slices along ``dim``, by uᵀ W v (Miyato et al. 2018)."""
     matrix = weight.movedim(dim, 0).flatten(1)
     steps = [(u, matrix, v), (v, matrix.t(), u)]
     with no_grad():
