@@ -75,7 +75,7 @@ class Windows:
     def __init__(self, ids: Ids, window: int, batch: int, seed: int = 0, device: str = "cpu") -> None:
         if len(ids) <= window:
             raise ValueError(
-                f"the text has {len(ids):,} tokens for training, but a window needs {window + 1:,}: give a longer "
+                f"the text has {len(ids):,} tokens for training, but a window needs {window + 1:,}: use a longer "
                 f"text, or a smaller --window or --context"
             )
         self.ids, self.window, self.batch, self.seed, self.device = ids, window, batch, seed, device
