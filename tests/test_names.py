@@ -75,4 +75,4 @@ def test_completion_by_jedi() -> None:
 
     assert signature("minigrad.exp") == ("exp(input: Tensor) -> Tensor", "eˣ, elementwise.")
     assert signature("x.exp_") == ("exp_() -> Tensor", "In place: eˣ, elementwise.")
-    assert signature("(x + 1).sum")[1].startswith("Σ over")
+    assert signature("(x + 1).sum")[1].startswith("The sum over")
