@@ -23,7 +23,7 @@ PRESET = "toy"
 OPTIONS = {"layers": 1, "dropout": 0.1, "position_encoding": "sinusoidal"}
 UPDATES = {"optimizer": "adamw", "learning_rate": 0.002, "weight_decay": 0.0, "batch_tokens": 2048}  # the same for all
 LAYERS = {"convolution": 4, "transformer": 2}
-QUICK, FULL = (("gru", "gru-attention", "transformer"), 600), (tuple(KINDS), 3000)  # models, and the updates of each
+QUICK, FULL = (("gru", "gru-attention", "transformer"), 500), (tuple(KINDS), 3000)  # models, and the updates of each
 
 
 def parser() -> argparse.ArgumentParser:
