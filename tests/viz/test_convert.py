@@ -64,6 +64,6 @@ def test_sizes() -> None:
     for wrong in (0, -1, float("nan"), float("inf")):
         for way in (convert.png, convert.pdf, scaled):
             raises(ValueError, "must be positive", partial(way, svg, wrong))
-    raises(ValueError, r"16,000 × 8,000 pixels are too many .* at most 1.8e\+02", lambda: convert.png(svg, 200))
+    raises(ValueError, r"16,000 × 8,000 pixels is too large .* at most 1.8e\+02", lambda: convert.png(svg, 200))
     raises(ValueError, "width and height", lambda: convert.png('<svg xmlns="http://www.w3.org/2000/svg"/>'))
     raises(ValueError, "not an SVG", lambda: size("<html/>"))
