@@ -1,6 +1,7 @@
 """Trains variants of a preset, one after another, and prints a table of the results.
 
-    python -m examples.ablations --data DIR --steps 2000 --folder runs/ablations
+    python -m examples.ablations
+    python -m examples.ablations --preset multi30k --data DIR --steps 2000 --folder runs/multi30k
 
 A variant has a name, and settings that differ from those of the preset. Unknown options are passed to each training
 run. Each variant has its own run folder, and their parent folder contains the table, ablations.md. You can stop the
@@ -26,17 +27,20 @@ from minigrad_models.translation.translation_settings import FIELDS, Settings, p
 from .variants import SPLITS, begun, finished, slug, train_all
 
 VARIANTS = Path(__file__).with_suffix(".toml")
+# Without a preset: a short training run of each of these variants, on the bundled corpus
+SHORT = ["--preset", "toy", "--steps", "120", "--warm-up", "20"]
+FEW = ["the preset", "dropout 0.1", "no label smoothing", "sinusoidal positions"]
 
 
 def parser() -> Parser:
     """The command line. Unknown options are passed to ``train``."""
     about = (
-        "Train variants of a preset, one after another, and print a table. Other options go to each training run: "
-        "--data DIR --source en --target de --steps 2000 --minutes 30 ..."
+        "Train variants of a preset, one after another, and print a table. Without --preset: four variants, briefly, on "
+        "the bundled corpus. Other options go to each training run: --data DIR --target de --steps 2000 --minutes 30 ..."
     )
     file = "a TOML file with a section per variant: its quoted name, then settings as in a preset, without sections"
     p = Parser(prog="python -m examples.ablations", description=about, allow_abbrev=False)
-    p.add_argument("--preset", default="multi30k", choices=preset_names(), help="(default: multi30k)")
+    p.add_argument("--preset", choices=preset_names(), help="settings that the variants change (default: toy)")
     folder = Path("runs") / "ablations"
     p.add_argument("--folder", type=Path, default=folder, metavar="DIR", help=f"folder of the runs (default: {folder})")
     p.add_argument("--variants", type=Path, default=VARIANTS, metavar="FILE", help=file)
@@ -47,9 +51,10 @@ def parser() -> Parser:
 def main(argv: list[str] | None = None) -> int:
     """Run the program. Returns the exit status: 1 if a variant failed, 130 after Ctrl-C."""
     options, others = parser().parse_known_args(argv)
-    common = ["--preset", options.preset, *others]
+    common = [*(["--preset", options.preset] if options.preset else SHORT), *others]
+    only = options.only or (FEW if not options.preset and options.variants == VARIANTS else None)
     try:
-        variants = chosen(read_variants(options.variants), settings_of(common), options.only)
+        variants = chosen(read_variants(options.variants), settings_of(common), only)
         status = train_all(variants, common, options.folder, lambda: write_table(variants, options.folder))
         print(write_table(variants, options.folder))
         return status

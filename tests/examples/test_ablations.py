@@ -29,7 +29,8 @@ vocabulary = 60
 def options(tmp_path: Path) -> list[str]:
     """The options of a test: three variants, and a separate folder."""
     (tmp_path / "variants.toml").write_text(VARIANTS, encoding="utf-8")
-    return ["--variants", str(tmp_path / "variants.toml"), "--folder", str(tmp_path / "runs"), "--steps", "7"]
+    options = ["--variants", str(tmp_path / "variants.toml"), "--folder", str(tmp_path / "runs")]
+    return [*options, "--preset", "multi30k", "--steps", "7"]
 
 
 class Program:
