@@ -163,6 +163,7 @@ USES: dict[str, Callable[[list[str]], Uses]] = {
     "pip": uses_of_pip,
     "uv": lambda args: uses_of_pip(args[1:]),
     "pytest": uses_of_pytest,
+    "curl": lambda args: has(args[0].startswith("localhost:")),
     "git": lambda args: has(args[0] == "clone"),
     "mpiexec": lambda args: USES[args[2]](args[3:]),  # after -n N
     "minigrad": lambda args: [(("-m", "minigrad"), args)],

@@ -243,18 +243,27 @@ class Bert(PretrainedBert):
         counts = attention_mask.to(states.dtype)  # 1 at tokens
         return F.normalize((states * counts[:, :, None]).sum(1) / counts.sum(1, keepdim=True).clamp(min=1))
 
-    @mg.no_grad()
     def encode(self, texts: str | Sequence[str], batch: int = 32, longest: int = 0) -> Tensor:
         """The ``sentence_embeddings`` (N, D) of N texts, or of one text, without dropout. The model reads ``batch``
         texts of similar length at a time, and at most ``longest`` tokens of each (0: one per position). Raises
         ValueError if the model has no tokenizer, ``batch`` is below 1, or ``longest`` is out of range."""
+        return self.encode_ids(self.token_ids(texts, longest), batch)
+
+    def token_ids(self, texts: str | Sequence[str], longest: int = 0) -> list[list[int]]:
+        """The tokens of N texts, or of one text. For the arguments and errors see ``encode``."""
         if self.tokenizer is None:
             raise ValueError("this model has no tokenizer: set model.tokenizer, or load a folder that has one")
-        if batch < 1 or not 0 <= longest <= self.config.positions:
-            raise ValueError(f"batch ({batch}) must be above 0, and longest ({longest}) 0 to {self.config.positions}")
+        if not 0 <= longest <= self.config.positions:
+            raise ValueError(f"longest ({longest}) must be 0 to {self.config.positions}")
         with at_end(self.tokenizer.no_truncation) as end, end:
             self.tokenizer.enable_truncation(longest or self.config.positions)
-            ids = [encoding.ids for encoding in self.tokenizer.encode_batch(list(several(texts)))]
+            return [encoding.ids for encoding in self.tokenizer.encode_batch(list(several(texts)))]
+
+    @mg.no_grad()
+    def encode_ids(self, ids: Sequence[Sequence[int]], batch: int = 32) -> Tensor:
+        """``encode`` for texts as tokens."""
+        if batch < 1:
+            raise ValueError(f"batch ({batch}) must be above 0")
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
         weight, before = self.embedding.weight, self.training
         count = -(-len(ids) // batch)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..programs.command_line import Command, Parser, act, parser_of, run_program
 from ..translation.translation_command import COMMANDS as TRANSLATE
-from . import data, script, viz
+from . import data, script, serve, viz
 
 ABOUT = "A deep-learning framework in plain Python: models, pictures and a profiler."
 EXAMPLES = """
@@ -27,6 +27,7 @@ examples:
   minigrad gpt train --input book.txt         a language model; minigrad gpt --help lists its commands
   minigrad bert sst2 --data DIR               BERT, fine-tuned
   minigrad music generate --output out.mid    music
+  minigrad serve --model minilm               sentence embeddings over HTTP, with OpenAI's API
   minigrad data tinyshakespeare jsb           download published data sets
   minigrad viz runs/toy                       training curves
   minigrad viz runs/toy "I like cats"         a translator's attention
@@ -44,6 +45,7 @@ SYSTEMS = {  # systems with their own commands: ``minigrad gpt ...``
 
 COMMANDS = (
     *TRANSLATE,
+    Command("serve", "serve a page that translates, or OpenAI's API for BERT or GPT", serve.add, serve.run),
     *(Command(name, about, lambda p: None, lambda options: 0) for name, about in SYSTEMS.items()),  # see ``main``
     Command("data", "list published data sets, and download them", data.add, data.run),
     Command("viz", "draw training curves, a piano roll, or a translator's attention", viz.add, viz.run),

@@ -6,8 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from minigrad.backend.extras import how_to_install
-
 from ..programs import command_line as common
 from ..programs.command_line import Command, later
 from ..programs.options import add_limits, whole
@@ -56,12 +54,6 @@ def _evaluate(p: argparse.ArgumentParser) -> None:
     p.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON, with all translations")
 
 
-def _serve(p: argparse.ArgumentParser) -> None:
-    common.add_run(p, DEFAULT_RUN)
-    p.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
-    p.add_argument("--port", type=int, default=8000, help="port to listen on; 0: any free port (default: 8000)")
-
-
 def settings_of(options: argparse.Namespace, program: Any = None) -> Settings:
     """The settings from the options and a preset, a file, or the run to resume."""
     values = common.values_of(options, Settings)
@@ -84,24 +76,11 @@ def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
     return common.folder_of(options, "", settings.data.source, settings.data.target)
 
 
-def _do_serve(options: argparse.Namespace) -> int:
-    from .translator import Translator
-
-    try:
-        from .serve.server import serve
-    except ModuleNotFoundError as error:
-        install = how_to_install("starlette", "uvicorn")
-        raise ImportError(f"the translation page needs {error.name}: {install}") from None
-
-    return serve(Translator.load(options.run, options.device), options.port, options.host)
-
-
 names, module = "preset or the data", "translation.train_translator"
 TRAIN, CONFIG = common.training_commands(module, Settings, settings_of, run_folder, names, DEFAULT, start="from")
 COMMANDS = (
     TRAIN,
     Command("translate", "translate sentences from arguments, a file or a pipe", _translate, TRANSLATE),
     Command("evaluate", "compute BLEU and chrF on held-out sentences, and show the worst", _evaluate, EVALUATE),
-    Command("serve", "serve a page on this machine that translates text and shows attention", _serve, _do_serve),
     CONFIG,
 )

@@ -313,7 +313,7 @@ def test_invalid_input_of_encode() -> None:
         model.encode(["a"])
     model.tokenizer = tokenizer()
     for options in ({"batch": 0}, {"longest": 17}, {"longest": -1}):
-        with pytest.raises(ValueError, match=r"batch \(.*\) must be above 0, and longest \(.*\) 0 to 16"):
+        with pytest.raises(ValueError, match=r"batch \(0\) must be above 0|longest \(.*\) must be 0 to 16"):
             model.encode(["a"], **options)
     with pytest.raises(ValueError, match="17 tokens do not fit in the model's 16 positions"):
         model(mg.zeros(1, 17, dtype=mg.int64))

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minigrad_models.service import http as service
 from minigrad_models.text import TokenizerPair, WordTokenizer
-from minigrad_models.translation.serve import server as server_module
 from minigrad_models.translation.serve.api import LONGEST_TEXT, WIDEST_BEAM, sentences, units
-from minigrad_models.translation.serve.server import LONGEST_BODY, Server, serve
+from minigrad_models.translation.serve.server import LONGEST_BODY, Server
 from minigrad_models.translation.transformer import Config, Transformer
 from minigrad_models.translation.translation_settings import preset
 from minigrad_models.translation.translator import Translator
@@ -300,7 +300,7 @@ def test_early_disconnects_do_no_harm(server: Server, capsys: pytest.CaptureFixt
 
 def test_a_request_sent_byte_by_byte_times_out(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """The timeout is for the whole request or body, not for each byte."""
-    monkeypatch.setattr(server_module, "PATIENCE", 0.3)
+    monkeypatch.setattr(service, "PATIENCE", 0.3)
     for head in (b"", REQUEST.partition(b"{")[0]):
         deadline = time.monotonic() + 30
         with connected(server) as connection, pytest.raises(OSError):
@@ -311,7 +311,7 @@ def test_a_request_sent_byte_by_byte_times_out(server: Server, monkeypatch: pyte
 
 
 def test_a_client_that_does_not_read_the_answer_times_out(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "PATIENCE", 0.3)
+    monkeypatch.setattr(service, "PATIENCE", 0.3)
     server.translator.linked = lambda translation: Drawn("x" * (1 << 26))
     with connected(server) as connection:
         connection.sendall(b"GET /linked?text=one HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -349,7 +349,7 @@ def test_slow_clients_do_not_block_others(server: Server, capsys: pytest.Capture
 
 
 def test_many_requests_wait_for_the_model_and_more_are_refused(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "MOST_WAITING", 40)
+    monkeypatch.setattr("minigrad_models.translation.serve.server.MOST_WAITING", 40)
     translator = server.translator = Reversing(seconds=0.001)
     waiting = [http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60) for _ in range(41)]
     with translator.busy:
@@ -367,18 +367,18 @@ def test_many_requests_wait_for_the_model_and_more_are_refused(server: Server, m
 
 def test_addresses_that_cannot_be_served(server: Server) -> None:
     port = server.server_port
-    raises(OSError, rf"^port {port} of 127.0.0.1 is in use.*--port \d+.*--port 0", lambda: serve(Reversing(), port))
+    raises(OSError, rf"^port {port} of 127.0.0.1 is in use.*--port \d+.*--port 0", lambda: Server(Reversing(), port))
     for wrong in (-1, 65536):
         with pytest.raises(ValueError, match=f"no port {wrong}"):
-            serve(Reversing(), wrong)
-    raises(OSError, r"cannot listen on 192\.0\.2\.1, port 0", lambda: serve(Reversing(), 0, "192.0.2.1"))
+            Server(Reversing(), wrong)
+    raises(OSError, r"cannot listen on 192\.0\.2\.1, port 0", lambda: Server(Reversing(), 0, "192.0.2.1"))
 
 
 def test_it_prints_its_address_and_ctrl_c_stops_it(tmp_path: Path) -> None:
     program = (
-        "from minigrad_models.translation.serve.server import serve\n"
+        "from minigrad_models.translation.serve.server import Server\n"
         "from tests.support.translator import Reversing\n"
-        "raise SystemExit(serve(Reversing(), port=0))"
+        "raise SystemExit(Server(Reversing(), port=0).run('The translator'))"
     )
     process = begun([sys.executable, "-c", program], tmp_path)
     assert process.stdout

@@ -9,6 +9,7 @@ from typing import Any
 
 import minigrad as mg
 from minigrad.optim import AdamW
+from minigrad_models.service.refused import Refused
 from minigrad_models.text.tokenizer import BOS, EOS
 from minigrad_models.translation import Translator
 from minigrad_models.translation.encoder_decoder import pad
@@ -30,7 +31,7 @@ def act(request: dict[str, Any]) -> dict[str, Any]:
     """Answer a request of the page: {"path", "body"}; a rejected request gets {"error"}."""
     try:
         return {"answer": PATHS[request["path"]](_translator(), request.get("body") or {})}
-    except api.Refused as error:
+    except Refused as error:
         return {"error": error.message}
 
 

@@ -10,6 +10,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...service.refused import Refused
+
 if TYPE_CHECKING:
     from ..translator import Translator
 
@@ -34,14 +36,6 @@ _SHORT = (
 _ABBREVIATED = re.compile(rf"(?:\b(?:{_SHORT})|\b[^\W\d_]|(?<![^\s(/–-])\d\d?)\.$")
 LONGEST = 8  # characters in an abbreviation with its full stop, and in the context before it
 Span = tuple[int, int]  # start and end in the text
-
-
-class Refused(Exception):
-    """A rejected request, with an HTTP status and a message for the user of the page."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status, self.message = status, message
 
 
 def about(translator: Translator) -> dict[str, Any]:
