@@ -59,6 +59,9 @@ def cause(error: BaseException) -> BaseException | None:
     return None if reason(error).endswith("…") or reason(error) == type(error).__name__ else error
 
 
+_BLOCK = 1 << 22  # bytes to copy at once, so that little of a file is in memory twice
+
+
 class EmptyFileError(EOFError, RuntimeError):
     """Raised for an empty file: an EOFError as in PyTorch, and a RuntimeError as for every damaged file."""
 
@@ -102,8 +105,14 @@ class Source:
 
     def region(self, begin: int, size: int) -> Ndarray:
         """A copy of ``size`` bytes, or a view for a file object or with ``mmap``. The caller must check the bounds."""
-        part = self.data[begin : begin + size]
-        return part.copy() if (self.path and not self.mmap) or not size else np.frombuffer(part.data, np.uint8)
+        end, copy = begin + size, np.empty(size, np.uint8)
+        if size and (self.mmap or not self.path):
+            return np.frombuffer(self.data[begin:end].data, np.uint8)
+        for start in range(begin - begin % _BLOCK, end, _BLOCK):
+            part = slice(max(start, begin), min(start + _BLOCK, end))
+            copy[part.start - begin : part.stop - begin] = self.data[part]
+            forget(self.file, start, _BLOCK)
+        return copy
 
     def end(self, size: int) -> None:
         """Set a seekable file object's position to the end of the loaded object, which has ``size`` bytes."""
@@ -117,6 +126,15 @@ class Source:
     def senseless(self, fault: str, error: BaseException, repair: str = "restore it from a copy") -> RuntimeError:
         """Like ``damaged``, with another error as the reason."""
         return self.damaged(f"{fault} ({reason(error)})", repair)
+
+
+def forget(array: Any, *region: int) -> None:
+    """Remove the mapped file of an array, or a region of it, from this process's memory, including changes. What is
+    used again is read again."""
+    while array is not None and not isinstance(array, mmap.mmap):
+        array = array.obj if isinstance(array, memoryview) else getattr(array, "base", None)
+    if array is not None and hasattr(mmap, "MADV_DONTNEED"):
+        array.madvise(mmap.MADV_DONTNEED, *region)
 
 
 def check_shape(shape: Any, itemsize: int) -> None:

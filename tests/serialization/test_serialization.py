@@ -9,6 +9,7 @@ import json
 import os
 import pickle
 import re
+import subprocess
 import sys
 import zipfile
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
@@ -329,6 +330,26 @@ def test_mapped_tensors_stay_in_the_file_and_changes_in_memory(path: Path) -> No
     assert path.read_bytes() == before
     save({"x": minigrad.zeros(4)}, path)  # replaced, not overwritten
     assert state["x"].tolist() == [9, 1, 2, 3]
+
+
+PEAK = """
+import resource, sys
+import minigrad
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+before = peak()
+state = minigrad.load(sys.argv[1])
+print(sum(x.nbytes for x in state.values()), peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no resource module")
+@pytest.mark.parametrize("name", ["a.safetensors", "a.pt"])
+def test_loading_needs_the_memory_of_the_tensors_once(name: str, tmp_path: Path) -> None:
+    """Although the file is mapped."""
+    save({"x": minigrad.rand(3 << 22), "y": minigrad.rand(1 << 21)}, tmp_path / name)  # 56 MiB
+    ran = subprocess.run([sys.executable, "-c", PEAK, tmp_path / name], capture_output=True, text=True, check=True)
+    size, peak = map(int, ran.stdout.split())
+    assert size == 56 << 20 and peak < 1.3 * size
 
 
 def test_tensors(path: Path, device: str) -> None:

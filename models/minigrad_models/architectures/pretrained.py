@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeVar, get_type_hints
 import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.functions.random import undrawn
-from minigrad.serialization.source import replaced
+from minigrad.serialization.source import forget, replaced
 
 from ..schema import check, check_size, content, short
 from ..text.pretrained import read_tokenizer, write_tokenizer
@@ -29,6 +29,7 @@ from .layers import ACTIVATIONS
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 FILES = (WEIGHTS, f"{WEIGHTS}.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 PUBLISHED_ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
+IS_MAPPED = os.name == "posix"  # weights stay in the file; elsewhere, a mapped file could not be replaced
 _MOST_BYTES = 1 << 24  # of config.json
 MOST_NAMED = 5  # the most weights to name in a message
 Weights = dict[str, Tensor]
@@ -115,7 +116,7 @@ class Pretrained(nn.Module):
         path = Path(folder)
         published = {**read_config(path, cls.MODEL_TYPE), **changes}
         file = weights_file(path)
-        weights = mg.load(file, map_location="cpu")
+        weights = mg.load(file, map_location="cpu", mmap=IS_MAPPED and ".safetensors" in file.name)
         if not isinstance(weights, dict) or not all(isinstance(weight, Tensor) for weight in weights.values()):
             raise ValueError(f"{file} does not contain a dictionary of named weights")
         try:
@@ -159,7 +160,10 @@ class Pretrained(nn.Module):
             warnings.warn(f"{file} has no head of this kind: {named(missing)} get random values", stacklevel=3)
         if unknown:
             warnings.warn(f"{file} has weights unknown to {type(self).__name__}: {named(unknown)}", stacklevel=3)
-        self.load_state_dict({**there, **ours})
+        ours = {name: weight.to(there[name].dtype).contiguous() for name, weight in ours.items()}
+        self.load_state_dict({**there, **ours}, assign=True)  # without copies: the file stays mapped
+        for weight in weights.values():
+            forget(weight.array)  # what has been converted is not needed again
 
     def recognised(self, weights: Weights, file: Path) -> tuple[Weights, list[str]]:
         """Call ``to_ours``, adding the file name to its error message."""
@@ -170,9 +174,11 @@ class Pretrained(nn.Module):
 
     def their_names(self, names: Sequence[str]) -> list[str]:
         """The file's names for some of the model's weights."""
+        if not names:
+            return []
         there = self.state_dict()
         others = self.to_theirs({name: weight for name, weight in there.items() if name not in names})
-        return [name for name in self.to_theirs(there) if name not in others] if names else []
+        return [name for name in self.to_theirs(there) if name not in others]
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write config.json, model.safetensors and, if there is a tokenizer, tokenizer.json, each atomically. Raises

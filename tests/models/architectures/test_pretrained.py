@@ -201,3 +201,21 @@ def test_saved_models_load_again(folder: Path, tmp_path: Path) -> None:
     for name in (CONFIG, WEIGHTS):
         assert (tmp_path / "new" / "place" / name).read_bytes() == (folder / name).read_bytes()
     assert sorted(p.name for p in (tmp_path / "new" / "place").iterdir()) == [CONFIG, WEIGHTS]
+
+
+def test_weights_stay_in_the_file_and_changes_in_memory(folder: Path, tmp_path: Path) -> None:
+    """Weights that the file has in the model's layout are not copied. A model can be saved where it was loaded."""
+    shutil.copytree(folder, tmp_path / "model")
+    model = GPT2.from_pretrained(tmp_path / "model")
+    before = (tmp_path / "model" / WEIGHTS).read_bytes()
+    assert not model.embedding.weight.array.flags.owndata
+    assert model.layers[0].attention.query.weight.is_contiguous()  # transposed in the file
+    first = model.embedding.weight.clone()
+    model.generate([[1, 2]], 3)
+    with mg.no_grad():
+        model.embedding.weight[0] += 1
+    assert (tmp_path / "model" / WEIGHTS).read_bytes() == before
+    model.save_pretrained(tmp_path / "model")
+    again = GPT2.from_pretrained(tmp_path / "model")
+    assert (again.embedding.weight == model.embedding.weight).all()
+    assert (again.embedding.weight[1:] == first[1:]).all() and (again.embedding.weight[0] == first[0] + 1).all()
