@@ -19,6 +19,8 @@ _TABLE = """
 8-bit floats can be stored but not multiplied; use float16 or float32 | _scaled_mm nn.functional.ScalingType
     nn.functional.scaled_mm
 NumPy has no such dtype; use complex64 | chalf complex32
+use scipy.special on x.numpy() | special.airy_ai special.*bessel_j* special.*bessel_k* special.*bessel_y*
+    special.*polynomial*
 use cuda.synchronize() and time.perf_counter() | cuda.Event
 pass scaled_dot_product_attention a mask or is_causal=True | nn.attention.bias
 it runs code from the network; copy the model's code and load its weights | hub.help hub.list hub.load

@@ -174,12 +174,6 @@ def _no_rule(name: str, input: str) -> Any:
     raise NotImplementedError(f"the derivative for '{input}' of {name} is not implemented: use {input}.detach()")
 
 
-@op()
-def bessel_function(x: Array, name: str, order: tuple[int, ...]) -> Array:
-    """A function from ``approximations.py``, by name and, if it has one, order"""
-    return getattr(approximations, name)(x, *order)
-
-
 @op(
     "dx is not implemented; dq = −g x ζ(x + 1, q)",
     x=lambda g: _no_rule("zeta", "input"),
