@@ -35,8 +35,8 @@ FEW = ["the preset", "dropout 0.1", "no label smoothing", "sinusoidal positions"
 def parser() -> Parser:
     """The command line. Unknown options are passed to ``train``."""
     about = (
-        "Train variants of a preset, one after another, and print a table. Without --preset: four variants, briefly, on "
-        "the bundled corpus. Other options go to each training run: --data DIR --target de --steps 2000 --minutes 30 ..."
+        "Train variants of a preset, one after another, and print a table. Without --preset: four variants, briefly, "
+        "on the bundled corpus. Other options go to each training run: --data DIR --target de --steps 2000 ..."
     )
     file = "a TOML file with a section per variant: its quoted name, then settings as in a preset, without sections"
     p = Parser(prog="python -m examples.ablations", description=about, allow_abbrev=False)

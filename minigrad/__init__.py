@@ -60,7 +60,6 @@ if TYPE_CHECKING:  # imported by __getattr__ on first use
         func as func,
         linalg as linalg,
         masked as masked,
-        signal as signal,
         special as special,
     )
     from .compat.functions import fft as fft
@@ -78,7 +77,7 @@ newaxis = None
 
 # Modules with PyTorch's names. `compat` adds aliases to them and suggests alternatives for missing names.
 _PACKAGES = {"autograd", "compat", "cuda", "distributed", "distributions", "fft", "func", "functions", "linalg", "nn"}
-_PACKAGES |= {"masked", "ops", "optim", "profiler", "serialization", "signal", "special", "utils", "viz"}
+_PACKAGES |= {"masked", "ops", "optim", "profiler", "serialization", "special", "utils", "viz"}
 # Tensor methods that `compat` defines when the first of them is looked up.
 _METHODS = """
     aminmax bincount cholesky cholesky_inverse cholesky_solve corrcoef cov cross cummax cummin det digamma digamma_

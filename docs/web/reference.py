@@ -24,7 +24,7 @@ MODULES = {  # section: pages; each page covers a module and some of its submodu
     "Training": ["minigrad.optim", "minigrad.optim.lr_scheduler", "minigrad.utils.data", "minigrad_models.training"],
     "Models": [f"minigrad_models.{name}" for name in ("translation", "gpt", "bert", "music", "viz")],
     "Parts of models": [f"minigrad_models.{name}" for name in ("architectures", "generation", "text")],
-    "Mathematics": ["minigrad.distributions", "minigrad.signal"],
+    "Mathematics": ["minigrad.distributions"],
     "Pictures and times": ["minigrad.viz", "minigrad.profiler"],
     "Files, machines, PyTorch": ["minigrad.serialization", "minigrad.utils", "minigrad.cuda", "minigrad.backend"],
 }
@@ -42,12 +42,11 @@ BELOW = {
     "minigrad_models.text": ("pretrained", "scores"),
     "minigrad_models.translation": ("conv_seq2seq", "encoder_decoder", "english_italian", "seq2seq", "transformer"),
     "minigrad_models.viz": ("embedding", "logit_lens", "piano_roll", "positional_encoding", "training"),
-    "minigrad.nn": ("attention", "parallel"),
+    "minigrad.nn": ("attention", "parallel", "quantized"),
     "minigrad.nn.utils": ("parametrizations", "parametrize", "rnn"),
     "minigrad.ops": ("op",),
     "minigrad.optim": ("swa_utils",),
     "minigrad.profiler": ("summary",),
-    "minigrad.signal": ("windows",),
     "minigrad.utils": ("checkpoint", "tensorboard", "bar"),
     "minigrad.viz": (*("attention", "attention.attention_view", "graph", "graph.graph_view", "playback", "trace"),),
 }

@@ -19,14 +19,16 @@ _TABLE = """
 8-bit floats can be stored but not multiplied; use float16 or float32 | _scaled_mm nn.functional.ScalingType
     nn.functional.scaled_mm
 NumPy has no such dtype; use complex64 | chalf complex32
+use scipy.signal.windows | signal
 use scipy.special on x.numpy() | special.airy_ai special.*bessel_j* special.*bessel_k* special.*bessel_y*
     special.*polynomial*
 use cuda.synchronize() and time.perf_counter() | cuda.Event
 pass scaled_dot_product_attention a mask or is_causal=True | nn.attention.bias
 it runs code from the network; copy the model's code and load its weights | hub.help hub.list hub.load
 sizes are always ints, never symbolic | SymBool SymFloat SymInt sym_ite sym_sum
-there is no quantisation; use float16 or float32 | _make_per_tensor_quantized_tensor ao backends.quantized nn.intrinsic
-    nn.qat nn.quantizable nn.quantized qint* quantization quantize* quint* uint1 uint2 uint3 uint4 uint5 uint6 uint7
+only weights can be quantized, by nn.quantized.quantize_dynamic | _make_per_tensor_quantized_tensor ao.*
+    backends.quantized nn.intrinsic nn.qat nn.quantizable nn.quantized.* qint32 quantize* quint* uint1
+    uint2 uint3 uint4 uint5 uint6 uint7
 functions are called directly, not recorded or compiled | _custom_ops _dynamo.* _functorch* _higher_order_ops*
     _inductor* _prims* _refs* _subclasses* _guards _ops compiler.OptimizedModule compiler._* compiler.eval_frame
     compiler.load_compiled_function fx.* utils._sympy

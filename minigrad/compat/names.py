@@ -25,18 +25,19 @@ from .absent import ABSENT, AbsentModule, absent, instead, refusal, rows
 # tables. With (), an empty list, only the tables are searched.
 _MODULES = """
 torch | () | _C _C._autograd _C._functions _C._functorch __config__ _dynamo._trace_wrapped_higher_order_op _tensor_str
-    accelerator autograd.forward_ad autograd.variable compiler cpu distributed.algorithms
+    accelerator ao autograd.forward_ad autograd.variable compiler cpu distributed.algorithms
     distributed.algorithms.ddp_comm_hooks distributed.checkpoint.state_dict distributed.elastic
     distributed.elastic.multiprocessing distributed.elastic.multiprocessing.errors distributed.optim distributed.rpc
     distributed.tensor distributed.tensor.placement_types export fx jit mps mtia nn.utils._named_member_accessor onnx
     onnx.symbolic_helper utils._contextlib utils._python_dispatch xpu
-torch | compat. | backends distributions func hub library linalg masked overrides signal special testing types
+torch | compat. | backends distributions func hub library linalg masked overrides special testing types
 torch | compat.functions. | fft return_types
 torch | backend. | storage version
 torch | backend.version | torch_version
 torch | compat.internal | _C._nn _utils compat.core utils.dlpack utils.weak
 torch | compiler | _dynamo
 torch torch.distributed | distributed.launch | run
+torch torch.ao | nn.quantized | quantization
 torch | (=multiprocessing) | multiprocessing
 torch | (compat.amp compat.autocast) | amp
 torch | (compat.func) | functorch
@@ -100,7 +101,7 @@ torch | : | legacy_contiguous_format=contiguous_format
 torch | minigrad | torch
 torch | =builtins: | sym_float=float sym_int=int sym_max=max sym_min=min
 torch | =operator: | sym_not=not_
-torch | backend.dtype: | cdouble=complex128 cfloat=complex64
+torch | backend.dtype: | cdouble=complex128 cfloat=complex64 qint8=int8
 torch | backend.storage: | TypedStorage UntypedStorage
 torch | compat.anomaly: | is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled=set_detect_anomaly
 torch | compat.autocast: | autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype

@@ -785,6 +785,8 @@ __all__ = [
     "pixel_shuffle",
     "pixel_unshuffle",
     "prelu",
+    "qint32",
+    "qint8",
     "quantization",
     "quasirandom",
     "rad2deg_",
@@ -1868,6 +1870,8 @@ pairwise_distance: Any
 pixel_shuffle: Any
 pixel_unshuffle: Any
 prelu: Any
+qint32: Any
+qint8: Any
 quantization: Any
 quasirandom: Any
 rad2deg_: Any

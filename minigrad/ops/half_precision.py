@@ -41,7 +41,7 @@ def is_half(dtype: Any) -> bool:
 
 def does_without(op: Op, args: tuple[Any, ...], is_recorded: bool) -> bool:
     """Whether an op needs no conversion of 16-bit numbers because it only moves them, or computes in float32 itself."""
-    if moves(op, args):
+    if moves(op, args) or (op is linear.narrow_linear and not is_half(args[0].array.dtype)):  # it widens the weight
         return True
     arrays = [a.array for a in args if isinstance(a, Traced)]
     half = next(x.dtype for x in arrays if is_half(x.dtype))

@@ -6,11 +6,14 @@ from math import prod
 
 import numpy as np
 
-from ..backend import products, xp
+from ..backend import narrow, products, xp
 from ..backend.dtype import Array
+from .elementwise import cast
 from .op import op
 from .reduction import sum as total, sum_to
 from .shape import broadcast_to, reshape, transpose, unsqueeze
+
+FLOAT32 = np.dtype(np.float32)
 
 
 def _left(g: Array, a: Array, b: Array) -> Array:
@@ -61,6 +64,19 @@ def matmul(a: Array, b: Array) -> Array:
 def linear(x: Array, weight: Array, bias: Array = None) -> Array:
     """x Wᵀ + b: x (..., in), W (out, in), b (out)"""
     out = matmul(x, transpose(weight, 0, 1))
+    return out if bias is None else out + bias
+
+
+@op(
+    "dx = g W; db = Σ g",
+    x=lambda g, weight, scale: matmul(g, cast(weight, FLOAT32) * unsqueeze(scale, -1)),
+    bias=lambda g: g,
+)
+def narrow_linear(x: Array, weight: Array, scale: Array, bias: Array = None) -> Array:
+    """x Wᵀ + b, where row j of W is weight[j] in int8 or bfloat16 times scale[j]"""
+    if x.dtype.kind != "f" or x.shape[-1:] != weight.shape[1:]:
+        raise RuntimeError(f"expected floating-point numbers (..., {weight.shape[1]}), not {x.dtype} {x.shape}")
+    out = narrow.multiply(x.reshape(-1, x.shape[-1]), weight, scale).reshape(*x.shape[:-1], len(weight))
     return out if bias is None else out + bias
 
 

@@ -273,6 +273,17 @@ _linear = lambda t, *args: t.nn.functional.linear(*args)
 case("linear", lambda t, *a: linear.linear(*a), (2, 3), (4, 3), (4,), theirs=_linear)
 case("linear", lambda t, x, w: linear.linear(x, w), (2, 2, 3), (4, 3), theirs=_linear)
 case("linear", lambda t, *a: linear.linear(*a), (3,), (2, 3), (2,), theirs=_linear)
+_bytes = np.random.default_rng(0).integers(-127, 128, (3, 16)).astype(np.int8), np.array([0.01, 0.02, 0.005])
+_own = lambda t, x, b, w, s: linear.narrow_linear(x, w, s, b)
+_torch = lambda t, x, b, w, s: t.nn.functional.linear(x, w.to(x.dtype) * s[:, None], b)
+case("narrow_linear", _own, (2, 2, 16), (3,), *_bytes, theirs=_torch)
+case(
+    "narrow_linear",
+    lambda t, x, w, s: linear.narrow_linear(x, w, s),
+    (16,),
+    *_bytes,
+    theirs=lambda t, x, w, s: (w * s[:, None]) @ x,
+)
 for _equation, *_shapes in [
     ("ij,jk->ik", (2, 3), (3, 2)),
     ("bhid,bhjd->bhij", (2, 1, 2, 3), (2, 1, 3, 3)),

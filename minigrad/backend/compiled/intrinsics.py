@@ -21,7 +21,7 @@ from . import native
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 F32, F64, VOID = ir.FloatType(), ir.DoubleType(), ir.VoidType()
 LANES = ir.VectorType(F32, 16)  # LLVM splits it into the registers that the processor has
-BOOLS, _NUMBERS = ir.VectorType(I8, 16), ir.VectorType(I32, 16)
+BOOLS, HALVES, _NUMBERS = (ir.VectorType(kind, 16) for kind in (I8, ir.IntType(16), I32))
 b: Any = None
 _context: Any = None
 
@@ -118,6 +118,11 @@ def spread(x: Any) -> Any:
     """A vector of sixteen equal values."""
     nothing = ir.VectorType(x.type, 16)(ir.Undefined)
     return b.shuffle_vector(b.insert_element(nothing, x, I32(0)), nothing, _NUMBERS([0] * 16))
+
+
+def from_halves(x: Any) -> Any:
+    """bfloat16 values, the upper halves of float32 values, as LANES."""
+    return b.bitcast(b.shl(b.zext(x, _NUMBERS), _NUMBERS([16] * 16)), LANES)
 
 
 def first(count: Any) -> Any:

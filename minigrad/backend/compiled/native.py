@@ -97,6 +97,16 @@ def bools16(address: int) -> Lanes:
     return llvm.b.uitofp(llvm.b.load(llvm.pointer(address, llvm.BOOLS), align=1), llvm.LANES)
 
 
+def bytes16(address: int) -> Lanes:
+    """The sixteen int8 values starting at an address."""
+    return llvm.b.sitofp(llvm.b.load(llvm.pointer(address, llvm.BOOLS), align=1), llvm.LANES)
+
+
+def halves16(address: int) -> Lanes:
+    """The sixteen bfloat16 values starting at an address."""
+    return llvm.from_halves(llvm.b.load(llvm.pointer(address, llvm.HALVES), align=1))
+
+
 def turn16(x: int, step: int, last: int, out: int) -> None:
     """Transpose sixteen rows of sixteen values, ``step`` bytes apart. Rows after row ``last`` repeat it."""
     llvm.turn(x, step, last, out)

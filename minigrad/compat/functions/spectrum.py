@@ -8,8 +8,8 @@ from ...functions.define import method
 from ...functions.names import tensor, view_as_real
 from ...functions.shaping import unfold
 from ...tensor import Tensor
-from ..signal.windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window  # noqa: F401
 from . import fft
+from .windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window  # noqa: F401
 
 
 @method

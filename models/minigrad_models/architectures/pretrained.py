@@ -20,6 +20,7 @@ from typing import Any, ClassVar, TypeVar, get_type_hints
 import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.functions.random import undrawn
+from minigrad.nn.quantized import quantize_dynamic
 from minigrad.serialization.source import forget, replaced
 
 from ..schema import check, check_size, content, short
@@ -89,6 +90,7 @@ class Pretrained(nn.Module):
     MODEL_TYPE: ClassVar[str]  # the architecture's name in config.json
     ARCHITECTURE: ClassVar[str]  # the class of the transformers library that has the same weights
     HEADS: ClassVar[tuple[str, ...]] = ()  # prefixes of weights that a file may lack; they are initialised randomly
+    TABLES: ClassVar[tuple[str, ...]] = ()  # embeddings that ``from_pretrained`` may quantize
     READ: ClassVar[tuple[str, ...]] = ()  # entries that are read but not written, as others have the same content
     config: Any  # the sizes
     tokenizer: Any = None  # the folder's ``tokenizers.Tokenizer``, or None
@@ -107,24 +109,30 @@ class Pretrained(nn.Module):
         raise NotImplementedError
 
     @classmethod
-    def from_pretrained(cls: type[Model], folder: str | os.PathLike[str], **changes: Any) -> Model:
+    def from_pretrained(
+        cls: type[Model], folder: str | os.PathLike[str], weights: str = "float32", **changes: Any
+    ) -> Model:
         """Read the model and its tokenizer from a folder with the files listed in this module's docstring. The model is
-        in evaluation mode, and code in the files never runs. ``changes`` replace entries of config.json, such as a
-        dropout. Raises FileNotFoundError if the folder or a file is missing, RuntimeError if the weights file is
-        damaged, and ValueError if the files are for another architecture, do not match each other, or are damaged.
-        Warns if the file lacks this model's head, which is then initialised randomly, or has unused weights."""
+        in evaluation mode, and code in the files never runs. ``weights`` is the dtype of weights in the largest layers:
+        "float32", or for inference "bfloat16" or "int8"; see ``nn.quantized``. ``changes`` replace entries of
+        config.json, such as a dropout. Raises FileNotFoundError if the folder or a file is missing, RuntimeError if the
+        weights file is damaged, and ValueError if the files are for another architecture, do not match each other, or
+        are damaged. Warns if the file lacks this model's head, which is then initialised randomly, or has unused
+        weights."""
+        if weights not in ("float32", "bfloat16", "int8"):
+            raise ValueError(f'weights must be "float32", "bfloat16" or "int8", not {weights!r}')
         path = Path(folder)
         published = {**read_config(path, cls.MODEL_TYPE), **changes}
         file = weights_file(path)
-        weights = mg.load(file, map_location="cpu", mmap=IS_MAPPED and ".safetensors" in file.name)
-        if not isinstance(weights, dict) or not all(isinstance(weight, Tensor) for weight in weights.values()):
+        state = mg.load(file, map_location="cpu", mmap=IS_MAPPED and ".safetensors" in file.name)
+        if not isinstance(state, dict) or not all(isinstance(weight, Tensor) for weight in state.values()):
             raise ValueError(f"{file} does not contain a dictionary of named weights")
         try:
             config = cls.configured(published)
             unknown = changes.keys() - {*config.published(), *cls.READ}
             if unknown:
                 raise ValueError(f"cannot change {named(sorted(unknown))}: there is no such entry")
-            check_memory(config, weights)
+            check_memory(config, state)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path / CONFIG}: {error}") from None
         tokenizer = read_tokenizer(path)
@@ -133,10 +141,13 @@ class Pretrained(nn.Module):
             raise ValueError(f"{sizes}: they belong to different models")
         with undrawn():  # random initialisation takes longer than reading the file
             model = cls(config)
-        if model.state_dict().keys() - model.recognised(weights, file)[0].keys():  # a head is initialised randomly
+        if model.state_dict().keys() - model.recognised(state, file)[0].keys():  # a head is initialised randomly
             model = cls(config)
-        model.fill(weights, file)
+        model.fill(state, file)
         model.tokenizer = tokenizer
+        if weights != "float32":
+            quantize_dynamic(model, {nn.Linear, *cls.TABLES}, getattr(mg, weights), inplace=True)
+            forget(next(iter(state.values())).array)
         return model.eval()
 
     def fill(self, weights: Weights, file: Path) -> None:

@@ -184,7 +184,7 @@ class PretrainedBert(Pretrained):
 class Bert(PretrainedBert):
     """The encoder: tokens -> states (B, T, D). With ``pooler`` it includes the layer that ``pooled`` needs."""
 
-    ARCHITECTURE, HEADS, PREFIX = "BertModel", ("pooler",), ""
+    ARCHITECTURE, HEADS, PREFIX, TABLES = "BertModel", ("pooler",), "", ("embedding",)
 
     def __init__(self, config: Config, pooler: bool = True) -> None:
         super().__init__()
@@ -265,7 +265,7 @@ class Bert(PretrainedBert):
         if batch < 1:
             raise ValueError(f"batch ({batch}) must be above 0")
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
-        weight, before = self.embedding.weight, self.training
+        weight, before = self.position_embedding.weight, self.training
         count = -(-len(ids) // batch)
         nothing = mg.zeros(0, self.config.d_model, dtype=weight.dtype, device=weight.device)
         parts = [nothing] * (count + 1)  # the last part stays empty, as there may be no text

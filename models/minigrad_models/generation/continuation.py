@@ -24,8 +24,9 @@ from minigrad.backend import xp
 from minigrad.backend.dtype import Array
 from minigrad.backend.products import matmul
 from minigrad.nn import functional as F
+from minigrad.nn.quantized import QuantizedEmbedding, QuantizedLinear
 from minigrad.ops.attention import scaled_dot_product_attention
-from minigrad.ops.linear import linear
+from minigrad.ops.linear import linear, narrow_linear
 from minigrad.ops.normalization import layer_norm
 
 from ..architectures.layers import ACTIVATIONS, FeedForward, MultiHeadAttention, Residual, TransformerLayer, allowed
@@ -172,12 +173,21 @@ class Causal(GenerationMixin):
 
     def logits(self, states: Tensor) -> Tensor:
         """Map the last layer's states (..., D), before the norm, to logits (..., V)."""
-        return F.linear(self.norm(states), self.head_weight, self.head_bias)
+        return self.project(self.norm(states))
+
+    def project(self, states: Tensor) -> Tensor:
+        """The last linear layer: (..., D) -> (..., V)."""
+        last = getattr(self, "head", self.embedding)
+        if isinstance(last, QuantizedLinear):
+            return last(states)
+        if isinstance(last, QuantizedEmbedding):
+            return last.linear(states, self.head_bias)
+        return F.linear(states, self.head_weight, self.head_bias)
 
     @old_names
     def forward(self, input_ids: Tensor, attention_mask: Mask = None) -> Tensor:
         """Map tokens (B, T) to logits (B, T, V) of the token after each; see ``hidden_states``."""
-        return F.linear(self.hidden_states(input_ids, attention_mask)[-1], self.head_weight, self.head_bias)
+        return self.project(self.hidden_states(input_ids, attention_mask)[-1])
 
     def loss(self, input_ids: Tensor, targets: Tensor, ignore: int = -100, attention_mask: Mask = None) -> Tensor:
         """The mean cross-entropy of targets (B, T), which are the tokens after the inputs, without those equal to
@@ -199,14 +209,18 @@ class Causal(GenerationMixin):
 class CachedLinear:
     """A linear layer, or several linear layers with the same input, joined into one."""
 
-    def __init__(self, *layers: nn.Linear) -> None:
+    def __init__(self, *layers: nn.Linear | QuantizedLinear) -> None:
         weights, biases = zip(*map(parameters, layers), strict=True)
-        module = xp(weights[0])
-        self.weight = module.concatenate(weights) if len(layers) > 1 else weights[0]
-        self.bias = module.concatenate(biases) if len(layers) > 1 else biases[0]
+        scales = [layer.scale.array for layer in layers if isinstance(layer, QuantizedLinear)]
+        parts = (
+            xp(part[0]).concatenate(part) if len(part) > 1 else part[0] for part in (weights, biases, scales) if part
+        )
+        self.weight, self.bias, self.scale = (*parts, None)[:3]
 
     def __call__(self, x: Array) -> Array:
         """Map x (N, T, D) to the layers' outputs, concatenated along the last axis."""
+        if self.scale is not None:
+            return narrow_linear(x, self.weight, self.scale, self.bias)
         if not isinstance(x, np.ndarray):
             return linear(x, self.weight, self.bias)
         out = matmul(x.reshape(-1, x.shape[-1]), self.weight.T, self.bias)
@@ -220,9 +234,9 @@ class CachedAttention:
         self.joint = CachedLinear(attention.query, attention.key, attention.value)
         self.output, self.heads, self.rotary = CachedLinear(attention.output), attention.heads, attention.rotary
         self.position_scores = attention.position_scores
-        weight = self.joint.weight  # (3D, D)
-        self.width = len(weight) // 3 // self.heads
-        self.kv_cache = xp(weight).empty((rows, 2, self.heads, INITIAL_CAPACITY, self.width), weight.dtype)
+        bias = self.joint.bias  # (3D,)
+        self.width = len(bias) // 3 // self.heads
+        self.kv_cache = xp(bias).empty((rows, 2, self.heads, INITIAL_CAPACITY, self.width), bias.dtype)
 
     def step(self, x: Array, position: int, mask: Array | None = None) -> Array:
         """Append new tokens (N, T, D), the first at ``position``, to the cache, and return their outputs (N, T, D).

@@ -86,7 +86,7 @@ class Config:
 class GPT2(Causal, Pretrained):
     """Tokens -> logits of the next token at each position; ``generate`` continues text."""
 
-    MODEL_TYPE, ARCHITECTURE = "gpt2", "GPT2LMHeadModel"
+    MODEL_TYPE, ARCHITECTURE, TABLES = "gpt2", "GPT2LMHeadModel", ("embedding",)
     config: Config
 
     def __init__(self, config: Config) -> None:

@@ -110,16 +110,19 @@ class Trained(NamedTuple):
         return next(name for name, kind in ARCHITECTURES.items() if isinstance(self.model, kind.model))
 
 
-def load(path: Path, device: str = "cpu") -> Trained:
-    """The model in a run (the best so far if it is unfinished), in a file, or in a folder in transformers' format."""
+def load(path: Path, device: str = "cpu", weights: str = "float32") -> Trained:
+    """The model in a run (the best so far if it is unfinished), in a file, or in a folder in transformers' format, for
+    which ``weights`` can be another dtype; see ``from_pretrained``."""
     if (path / pretrained.CONFIG).is_file():
-        gpt = gpt2.GPT2.from_pretrained(path)
+        gpt = gpt2.GPT2.from_pretrained(path, weights)
         if gpt.tokenizer is None:
             raise ValueError(f"{path} has no tokenizer: it needs tokenizer.json, or vocab.json and merges.txt")
         try:
             return Trained(gpt.to(device), tokens.from_library(gpt.tokenizer), None)
         except ValueError as error:
             raise ValueError(f"{path} cannot be used: {error}") from None
+    if weights != "float32":
+        raise ValueError(f"{weights} weights need a folder in transformers' format, which minigrad gpt export writes")
     with PROGRAM.reading(path) as (checkpoint, settings, description):
         kind = ARCHITECTURES[settings.model.model]
         config = models.configured(kind.config, description["model"])

@@ -219,3 +219,26 @@ def test_weights_stay_in_the_file_and_changes_in_memory(folder: Path, tmp_path: 
     again = GPT2.from_pretrained(tmp_path / "model")
     assert (again.embedding.weight == model.embedding.weight).all()
     assert (again.embedding.weight[1:] == first[1:]).all() and (again.embedding.weight[0] == first[0] + 1).all()
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("weights", ["int8", "bfloat16"])
+def test_quantized_weights(weights: str, tied: bool, tmp_path: Path) -> None:
+    """With and without a cache, a model with narrow weights computes nearly the same logits."""
+    mg.manual_seed(0)
+    GPT2(Config(31, 12, 32, 2, 2, tied=tied)).save_pretrained(tmp_path)
+    wide, narrow = GPT2.from_pretrained(tmp_path), GPT2.from_pretrained(tmp_path, weights=weights)
+    kinds = {name: value.dtype for name, value in narrow.state_dict().items()}
+    assert kinds["embedding.weight"] is kinds["layers.1.feed_forward.outer.weight"] is getattr(mg, weights)
+    assert kinds["position_embedding.weight"] is kinds["layers.0.attention.query.bias"] is mg.float32
+    tokens = mg.tensor([[1, 2, 3, 4], [5, 6, 7, 8]])
+    expected = wide(tokens)
+    assert float((narrow(tokens) - expected).abs().max()) < 0.02 * float(expected.abs().max())
+    cached = narrow.begin(tokens.tolist()).next_logits(tokens)
+    assert float((cached - narrow(tokens)[:, -1]).abs().max()) < 1e-4 * float(expected.abs().max())
+    assert len(narrow.generate([[1, 2, 3]], 15)[0]) == 15
+
+
+def test_unknown_weights(folder: Path) -> None:
+    with pytest.raises(ValueError, match='weights must be "float32", "bfloat16" or "int8", not \'int4\''):
+        GPT2.from_pretrained(folder, weights="int4")

@@ -317,5 +317,9 @@ def test_models_are_loaded_by_their_files(tmp_path: Any) -> None:
     trained.model.tokenizer = trained.tokens.library()
     trained.model.save_pretrained(tmp_path / "gpt")
     assert isinstance(load(str(tmp_path / "gpt")), Completions)
+    for name in ("bert", "gpt"):
+        assert load(str(tmp_path / name), weights="int8").model.embedding.weight.dtype is mg.int8
+    with pytest.raises(ValueError, match="int8 weights need a folder in transformers' format"):
+        load(str(tmp_path), weights="int8")
     with pytest.raises(FileNotFoundError):
         load(str(tmp_path / "none"))

@@ -1,5 +1,0 @@
-"""``torch.signal``: windows for signal frames."""
-
-from . import windows
-
-__all__ = ["windows"]
