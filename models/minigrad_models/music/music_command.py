@@ -72,13 +72,17 @@ def _evaluate(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--part", choices=("train", "valid", "test"), default="valid", help="part of the training data (default: valid)"
     )
+    keys = "average the probabilities over N keys, in which the model reads the music; takes N times as long"
+    add_number(p, "--keys", whole(1, 12), 1, keys)
     common.add_windows(p, "half the window")
 
 
 run_folder = lambda options, _: common.folder_of(options, PRESET)
 settings_of = partial(common.settings_of, kind=Settings, default=PRESET, folder=run_folder)
 evaluate = later("music.music_run.evaluate")
-measured = lambda o: common.print_numbers(evaluate(o.run, o.device, o.part, o.data or (), o.window, o.stride), o.json)
+measured = lambda o: common.print_numbers(
+    evaluate(o.run, o.device, o.part, o.data or (), o.window, o.stride, o.keys), o.json
+)
 
 
 TRAIN, CONFIG = common.training_commands("music.music_run", Settings, settings_of, run_folder, "preset", PRESET)

@@ -100,12 +100,37 @@ def score(
     return score_windows(model, pieces, window, stride or window // 2, batch, 0, progress, settings.grid)
 
 
+class InKeys:
+    """A model for ``score`` that reads music in ``keys`` keys, from ``keys`` // 2 semitones lower, and averages its
+    probabilities of the original notes."""
+
+    def __init__(self, model: Any, language: Language, keys: int) -> None:
+        self.model, self.language, self.parameters = model, language, model.parameters
+        self.shifts = range(-(keys // 2), keys - keys // 2)
+
+    def loss(self, tokens: Tensor, targets: Tensor, ignore: int) -> Tensor:
+        """The mean of -ln of these averages, over the targets that are not ignored."""
+        counted = targets != ignore
+        parts, both = [], [tokens.numpy(force=True), targets.where(counted, tokens).numpy(force=True)]
+        for shift in self.shifts:
+            here, after = (mg.from_numpy(self.language.moved(ids, shift)).to(tokens.device) for ids in both)
+            parts.append(self.model(here).log_softmax(-1).gather(-1, after[..., None])[..., 0])
+        return math.log(len(parts)) - mg.stack(parts).logsumexp(0)[counted].mean()
+
+
 def evaluate(
-    path: Path, device: str = "cpu", part: str = "valid", files: Sequence[str] = (), window: int = 0, stride: int = 0
+    path: Path,
+    device: str = "cpu",
+    part: str = "valid",
+    files: Sequence[str] = (),
+    window: int = 0,
+    stride: int = 0,
+    keys: int = 1,
 ) -> dict[str, Any]:
     """The loss in nats per token, the perplexity, and the numbers of tokens and pieces, for files or for a part of the
-    training data. For the window and stride, see ``score``. Raises FileNotFoundError if the model or the music is
-    missing; ValueError if the part is unknown, or the window or stride out of range; and the errors of ``load``."""
+    training data. For the window and stride, see ``score``, and for the keys ``InKeys``. Raises FileNotFoundError if
+    the model or the music is missing; ValueError if the part is unknown, the window or stride out of range, or the
+    music in a key outside MIDI's range; and the errors of ``load``."""
     trained = load(path, device)
     settings = trained.settings
     window = window or settings.window
@@ -117,8 +142,13 @@ def evaluate(
     else:
         pieces = data.read(settings.data).part(part)
     count = sum(len(ids) - 1 for ids in pieces)
+    reader: Any = trained.model
+    if keys > 1:
+        reader, pitches = InKeys(reader, trained.language, keys), trained.language.pitches(np.concatenate(pieces))
+        if pitches.size and not 0 < pitches.min() + reader.shifts[0] <= pitches.max() + reader.shifts[-1] < PITCHES:
+            raise ValueError(f"in {keys} keys, this music has pitches outside MIDI's range: choose fewer with --keys")
     with bar(count, "reading", " tokens") as progress:
-        loss = score(trained.model, pieces, settings, window, stride, progress.update)
+        loss = score(reader, pieces, settings, window, stride, progress.update)
     return {"loss": loss, "perplexity": math.exp(min(loss, 700.0)), "tokens": count, "pieces": len(pieces)}
 
 

@@ -17,7 +17,7 @@ import minigrad as mg
 from minigrad_models.music import music_command as cli, music_run as run
 from minigrad_models.music.midi import read_midi, write_midi
 from minigrad_models.music.music_data import read
-from minigrad_models.music.music_run import evaluate, load
+from minigrad_models.music.music_run import InKeys, evaluate, load, score
 from minigrad_models.music.music_settings import DataSettings, Settings
 from minigrad_models.training import read_checkpoint
 from tests.support.music import SMALL
@@ -194,6 +194,25 @@ def test_the_measure_is_the_mean_over_all_cells(run: Path, chorales: Path, tmp_p
     assert numbers["tokens"] == count and numbers["pieces"] == 3
     assert numbers["loss"] == pytest.approx(nats / count, rel=1e-4)
     assert numbers["perplexity"] == pytest.approx(np.exp(numbers["loss"]))
+
+
+@mg.no_grad()
+def test_probabilities_averaged_over_keys(run: Path, chorales: Path, four_voices: Path, refused: Refused) -> None:
+    trained, log_p = load(run), []
+    piece = read(DataSettings("chorales", (str(chorales),))).valid[0][: trained.model.context]
+    for shift in (-2, -1, 0, 1):
+        ids = trained.language.moved(piece, shift)
+        logits = trained.model(mg.from_numpy(ids[None, :-1]))[0]
+        log_p.append(logits.log_softmax(-1).numpy()[np.arange(len(ids) - 1), ids[1:]])
+    reader = InKeys(trained.model, trained.language, 4)
+    expected = -np.log(np.exp(log_p).mean(0)).mean()
+    assert score(reader, [piece], trained.settings) == pytest.approx(expected, rel=1e-5)
+    where = ["evaluate", "--run", str(run), "--data", str(four_voices)]
+    assert cli.main([*where, "--keys", "12"]) == 0
+    notes, high = read_midi(four_voices).notes, four_voices.with_name("high.mid")
+    up = 127 - max(note.pitch for note in notes)
+    write_midi(high, [note._replace(pitch=note.pitch + up) for note in notes])
+    refused([*where[:-1], str(high), "--keys", "12"], "in 12 keys, this music has pitches outside")
 
 
 def test_parts_and_files(run: Path, four_voices: Path, refused: Refused) -> None:
