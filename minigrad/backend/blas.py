@@ -34,10 +34,15 @@ def calls() -> Calls | tuple[()]:
 
 
 @cache
-def sgemm() -> int:
+def sgemm(name: str = "sgemm") -> int:
     """The address of OpenBLAS's cblas_sgemm with 64-bit integers, which compiled loops call, or 0 if it is missing."""
-    matches = _functions([["scipy_cblas_sgemm64_"], ["cblas_sgemm64_"]])
+    matches = _functions([[f"scipy_cblas_{name}64_"], [f"cblas_{name}64_"]])
     return (ctypes.cast(matches[0], ctypes.c_void_p).value or 0) if matches else 0
+
+
+def sgemv() -> int:
+    """The address of cblas_sgemv, or 0."""
+    return sgemm("sgemv")
 
 
 def _functions(names: list[list[str]]) -> list[Any] | None:

@@ -90,7 +90,9 @@ def _shared_rows(a: Array, b: Array, bias: Array | None) -> Array:
     if bias is not None and (bias.shape != (columns,) or bias.dtype is not FLOAT32 or not bias.flags.c_contiguous):
         bias = np.array(np.broadcast_to(bias, (1, columns))[0], FLOAT32)
     with blas.one_thread() as one, one:
-        if _are_few_rows(a, b) and a.flags.c_contiguous and b.T.flags.c_contiguous:
+        if rows == 1 and a.flags.c_contiguous and blas.sgemv():
+            loops.one_row(columns, _grain(columns, 8 * inner), blas.sgemv(), a, b, bias, out)
+        elif _are_few_rows(a, b) and a.flags.c_contiguous and b.T.flags.c_contiguous:
             scratch = np.empty((get_num_threads(), COLUMNS * rows), FLOAT32)
             panels = -(-columns // COLUMNS)
             at_once = max(1, PART // (4 * COLUMNS * a.size))

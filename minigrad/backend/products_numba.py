@@ -6,7 +6,7 @@ import numpy as np
 
 from .compiled.functions import at, length, step
 from .compiled.loops import Flat, Rows, Strided, inline, loop
-from .compiled.native import row, sgemm
+from .compiled.native import row, sgemm, sgemv
 
 F = np.float32
 ROWS = 256  # rows that are added one by one
@@ -93,6 +93,19 @@ def products(start: int, stop: int, blas: int, a: Strided, b: Strided, heads: in
 
 
 @loop
+def one_row(start: int, stop: int, blas: int, a: Flat, b: Strided, bias: Flat, out: Flat) -> None:
+    """Columns [start, stop) of a b + bias for one row of a. ``blas`` is ``blas.sgemv()``."""
+    count, inner, x, to = stop - start, length(b, -2), a.ctypes.data, out.ctypes.data + 4 * start
+    for j in range(start, stop if bias.size else start):
+        out[j] = bias[j]
+    add, first = F(1.0) if bias.size else F(0.0), at(b) + start * step(b, -1)
+    if turned(b):
+        sgemv(blas, False, count, inner, first, leading(b), x, add, to)
+    else:
+        sgemv(blas, True, inner, count, first, leading(b), x, add, to)
+
+
+@loop
 def few_rows(start: int, stop: int, thread: int, blas: int, a: Rows, weight: Rows, scratch: Rows, out: Rows) -> None:
     """Panels [start, stop) of a weightᵀ for few rows of a. ``scratch`` fits one panel of columns. BLAS reads the weight
     once, in memory order, and the result of a panel stays in cache until it is transposed."""
@@ -101,13 +114,6 @@ def few_rows(start: int, stop: int, thread: int, blas: int, a: Rows, weight: Row
     for panel in range(start, stop):
         first = panel * width
         count = min(width, columns - first)
-        if rows == 1:
-            for j in range(first, first + count):
-                total = F(0.0)
-                for k in range(inner):
-                    total += a[0, k] * weight[j, k]
-                out[0, j] = total
-            continue
         place = scratch.ctypes.data + 4 * thread * scratch.shape[1]
         lines, x = weight.ctypes.data + 4 * first * inner, a.ctypes.data
         sgemm(blas, False, True, count, rows, inner, F(1.0), lines, inner, x, inner, F(0.0), place, rows)

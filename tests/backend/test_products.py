@@ -52,7 +52,10 @@ def test_matmul(left: tuple[int, ...], right: tuple[int, ...], dtype: Any) -> No
 
 
 @cases("dtype, near", [(np.float64, 1e-12), (np.float32, 1e-3)])
-@cases("shapes", [((6, 5), (5, 9)), ((9, 5), (5, 6)), ((4, 6, 5), (4, 5, 9)), ((2, 3, 6, 5), (2, 3, 5, 4))])
+@cases(
+    "shapes",
+    [((6, 5), (5, 9)), ((1, 5), (5, 9)), ((9, 5), (5, 6)), ((4, 6, 5), (4, 5, 9)), ((2, 3, 6, 5), (2, 3, 5, 4))],
+)
 def test_any_layout(shapes: tuple[tuple[int, ...], tuple[int, ...]], dtype: Any, near: float) -> None:
     def layouts(x: Any) -> list[Any]:
         steps = np.repeat(x, 2, axis=-1)[..., ::2], np.repeat(x, 2, axis=-2)[..., ::2, :], x[..., ::-1, :]

@@ -166,3 +166,16 @@ def sgemm(
     turns = [llvm.b.select(llvm.truth(turn), turned, plain) for turn in (turn_a, turn_b)]
     x, y, z = (llvm.pointer(place, llvm.I8) for place in (a, b, c))
     llvm.call(function, llvm.VOID, order, *turns, m, n, k, alpha, x, lda, y, ldb, beta, z, ldc)
+
+
+def sgemv(
+    function: int, turn: bool, m: int, n: int, a: int, lda: int, x: int, beta: Single, y: int
+) -> None:  # fmt: skip
+    """y = A x + beta y by BLAS for a row-major A (M, N), or y = Aᵀ x + beta y with ``turn``. ``function`` is
+    ``blas.sgemv()``; for the others see ``sgemm``."""
+    order, plain, turned = (llvm.I32(n) for n in (101, 111, 112))
+    way, ones = llvm.b.select(llvm.truth(turn), turned, plain), llvm.I64(1)
+    places = [llvm.pointer(place, llvm.I8) for place in (a, x, y)]
+    llvm.call(
+        function, llvm.VOID, order, way, m, n, llvm.F32(1.0), places[0], lda, places[1], ones, beta, places[2], ones
+    )
