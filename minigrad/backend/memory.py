@@ -1,12 +1,13 @@
-"""Keeps freed memory in the process. Linux's C library returns large blocks to the system immediately, so each training
-step causes page faults for the same memory again. ``keep_freed`` makes it keep some memory: it puts blocks of any size
-on the heap, and keeps up to KEEP_BYTES free at the heap's end."""
+"""Keeps freed memory in the process. Linux's C library returns large blocks to the system immediately, so each step of
+training or inference causes page faults for the same memory again. ``keep_freed`` makes it keep some memory: it puts
+blocks of any size on the heap, and keeps up to KEEP_BYTES free at the heap's end."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import sys
+from functools import cache
 
 KEEP_BYTES = 1 << 30
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX = -1, -2, -4  # from malloc.h
@@ -14,6 +15,7 @@ _SET_BY_USER = ["MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_THRESH
 _SET_BY_USER += ["GLIBC_TUNABLES"]
 
 
+@cache
 def keep_freed() -> bool:
     """Make the C library keep freed memory for the next arrays. Returns whether that worked. A user's settings (glibc's
     environment variables) stay in effect. Other C libraries do not have this call."""

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from ..autograd import no_grad
 from ..autograd.observer import span
 from ..autograd.tracebacks import border_methods, shorten
-from ..backend import dtype as dt
+from ..backend import dtype as dt, memory
 from ..backend.device import NO_DATA, Device
 from ..functions.conversion import target_of
 from ..functions.creation import empty_like
@@ -373,6 +373,8 @@ class Module(Stateful):
         """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
+        if not mode:
+            memory.keep_freed()  # inference begins
         self.training = mode
         for module in self.children():
             module.train(mode)

@@ -63,9 +63,6 @@ def parts(x: Array) -> Array:
     return x[..., None].view(x.real.dtype) if x.dtype.kind == "c" else x
 
 
-_keep_freed = functools.cache(memory.keep_freed)
-
-
 def _with_hooks(step: Step) -> Step:
     """Run the hooks around a class's ``step``, but not around the ``step`` that it calls via ``super()``."""
 
@@ -157,7 +154,7 @@ class Optimizer:
             )
         for group in entries if isinstance(entries[0], dict) else [{"params": entries}]:
             self.add_param_group(group)
-        _keep_freed()  # a training run begins
+        memory.keep_freed()  # a training run begins
 
     @functools.cached_property
     def _hooks(self) -> defaultdict[str, dict[int, Callable[..., Any]]]:
