@@ -12,7 +12,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from . import decoding, generation, layers, neighbour, overhead, pages, readme, sentences, size, start, steps
+from . import decoding, generation, layers, overhead, pages, readme, sentences, serving, size, start, steps
 from .machine import describe
 from .process import Differ, Failed
 from .program import parser, parts_of, show
@@ -22,12 +22,12 @@ from .workloads import WORK
 Options = argparse.Namespace
 PARTS: dict[str, Callable[[Options], Table]] = {
     "steps": lambda options: steps.table(options.work, options.rounds, options.seconds),
-    "neighbour": lambda options: neighbour.table(options.work, options.rounds, options.seconds),
     "layers": lambda options: layers.table(options.rounds, options.seconds / 4),
     "overhead": lambda options: overhead.table(options.rounds, options.seconds / 20),
     "decoding": lambda options: decoding.table(options.rounds, options.seconds / 2),
     "generation": lambda options: generation.table(options.rounds, options.seconds / 2),
     "sentences": lambda options: sentences.table(options.rounds, options.seconds),
+    "serving": lambda options: serving.table(options.rounds, 5 * options.seconds),
     "first": lambda options: start.kernels(options.rounds),
     "import": lambda options: start.imports(5 * options.rounds),
     "size": lambda options: size.table(),

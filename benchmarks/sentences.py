@@ -43,14 +43,14 @@ def sentences(folder: Path, number: int) -> list[str]:
     return [" ".join(draw.choice(words, draw.integers(1, LONGEST + 1))) for _ in range(number)]
 
 
-def theirs(torch: Any, folder: Path, texts: list[str], batch: int) -> Callable[[], Array]:
-    """A function that computes the vectors with the transformers model."""
+def theirs(torch: Any, folder: Path, batch: int) -> Callable[[list[str]], Array]:
+    """A function that computes the vectors of texts with the transformers model."""
     model = library_module("transformers").BertModel.from_pretrained(folder).eval()
     tokenizer = library_module("tokenizers").Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.enable_truncation(model.config.max_position_embeddings)
     tokenizer.no_padding()
 
-    def encode() -> Array:
+    def encode(texts: list[str]) -> Array:
         ids = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]), reverse=True)
         vectors = torch.empty(len(ids), model.config.hidden_size)
@@ -64,7 +64,7 @@ def theirs(torch: Any, folder: Path, texts: list[str], batch: int) -> Callable[[
             vectors[rows] = torch.nn.functional.normalize((states * counts).sum(1) / counts.sum(1))
         return vectors.numpy()
 
-    result: Callable[[], Array] = torch.inference_mode()(encode)
+    result: Callable[[list[str]], Array] = torch.inference_mode()(encode)
     return result
 
 
@@ -73,7 +73,8 @@ def jobs(library: str, number: int, batch: int) -> Jobs:
     folder = weights()
     texts = sentences(folder, number)
     if library == "torch":
-        return {"vectors": theirs(library_module("torch"), folder, texts, batch)}
+        encode = theirs(library_module("torch"), folder, batch)
+        return {"vectors": lambda: encode(texts)}
     model = library_module("minigrad_models.bert.bert").Bert.from_pretrained(folder)
     return {"vectors": lambda: model.encode(texts, batch).numpy()}
 

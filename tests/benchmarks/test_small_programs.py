@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks import embeddings, neighbour, pages, size, start
+from benchmarks import embeddings, pages, serving, size, start
 from benchmarks.process import Missing
-from benchmarks.steps import LEAST
 from examples.embeddings.text import shipped
 
 
@@ -76,10 +75,13 @@ def test_a_page_is_measured_and_opened(page: str, tmp_path: Path, monkeypatch: p
         pytest.skip(str(missing))
 
 
-def test_steps_are_timed_in_both_states() -> None:
-    times = neighbour.train("minigrad", "tiny", 0.001)
-    assert len(times["quiet"]) == len(times["busy"]) == neighbour.TURNS * LEAST
-    assert min(times["quiet"] + times["busy"]) > 0
+@pytest.mark.nightly
+def test_clients_of_the_service() -> None:
+    try:
+        figures = serving.load("minigrad", 1.0, 8)
+    except Missing as missing:
+        pytest.skip(str(missing))
+    assert figures["faults"] == 0 and figures["rate"] > 1 and 0 < figures["p50"] <= figures["p99"]
 
 
 def test_minigrad_needs_only_numpy() -> None:
