@@ -218,6 +218,24 @@ def test_an_error_of_the_model_is_reported_without_its_text(
     assert "KeyError: 'secret'" in capsys.readouterr().err
 
 
+def test_openais_client(embedder: Server, writer: Server) -> None:
+    """Unmodified, with the address as its only setting. It asks for embeddings in Base64."""
+    openai = pytest.importorskip("openai")
+    client = openai.OpenAI(base_url=f"{embedder.url}v1", api_key="none", max_retries=0)
+    assert [model.id for model in client.models.list()] == ["small"]
+    answer = client.embeddings.create(model="small", input=["a b", "c"])
+    assert_close(np.array([row.embedding for row in answer.data], "f4"), bert().encode(["a b", "c"]), 1e-6)
+    with pytest.raises(openai.BadRequestError, match='"input" has an empty string'):
+        client.embeddings.create(model="small", input="")
+    with pytest.raises(openai.NotFoundError, match="There is no model"):
+        client.embeddings.create(model="other", input="a")
+    client = openai.OpenAI(base_url=f"{writer.url}v1", api_key="none", max_retries=0)
+    whole = client.completions.create(model="small", prompt="ab", max_tokens=20, temperature=0)
+    pieces = client.completions.create(model="small", prompt="ab", max_tokens=20, temperature=0, stream=True)
+    assert "".join(piece.choices[0].text for piece in pieces) == whole.choices[0].text
+    assert whole.usage.total_tokens == 22 and whole.choices[0].finish_reason == "length"
+
+
 EMBEDDING_ERRORS = [
     ({"model": "other"}, 404, "There is no model 'other' here, only 'small'."),
     ({}, 400, '"input" must be a string or a list of strings.'),
