@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from benchmarks import embeddings, pages, serving, size, start
+from benchmarks import embeddings, learning, pages, serving, size, start
 from benchmarks.process import Missing
 from examples.embeddings.text import shipped
 
@@ -75,7 +76,18 @@ def test_a_page_is_measured_and_opened(page: str, tmp_path: Path, monkeypatch: p
         pytest.skip(str(missing))
 
 
-@pytest.mark.nightly
+def test_a_model_learns_with_both_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same losses, as the model has no dropout."""
+    monkeypatch.delenv("MINIGRAD_DATA", raising=False)
+    ours = learning.train("minigrad", "tiny-gpt", 120, 8)
+    assert len(ours["losses"]) == learning.TIMES and ours["losses"][-1] < ours["losses"][0] - 0.1
+    try:
+        theirs = learning.train("torch", "tiny-gpt", 120, 8)
+    except Missing as missing:
+        pytest.skip(str(missing))
+    np.testing.assert_allclose(ours["losses"], theirs["losses"], rtol=1e-3)
+
+
 def test_clients_of_the_service() -> None:
     try:
         figures = serving.load("minigrad", 1.0, 8)
