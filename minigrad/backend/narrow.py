@@ -25,9 +25,9 @@ def widened(weight: Array, scale: Array) -> Array:
 def multiply(x: Array, weight: Array, scale: Array) -> Array:
     """x Wᵀ for x (M, K) in float32: (M, N)."""
     (rows, inner), columns = x.shape, len(weight)
-    is_half = int(weight.dtype.itemsize == 2)
-    supported = fits(x, scale) and inner % 16 == 0 and weight.flags.c_contiguous and rows and columns
-    if not (supported and store.library() and blas.sgemm()):
+    size = weight.dtype.itemsize
+    is_half, laid_out = int(size == 2), size <= 2 and inner % 16 == 0 and weight.flags.c_contiguous
+    if not (laid_out and rows and columns and fits(x, scale) and store.library() and blas.sgemm()):
         return products.matmul(x, widened(weight, scale).T)
     from . import narrow_numba as loops
 

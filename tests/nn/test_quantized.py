@@ -50,6 +50,13 @@ def test_the_gradient_is_that_of_the_widened_weight(dtype: Any) -> None:
     assert_close(*(mg.autograd.grad(g.square().sum(), x)[0] for g in (first, other)), rtol=1e-4)
 
 
+@cases("dtype", DTYPES)
+def test_inputs_in_half_precision(dtype: Any) -> None:
+    small, x = quantize_dynamic(nn.Linear(64, 32), dtype=dtype), mg.randn(3, 64)
+    for half in (mg.float16, mg.bfloat16):
+        assert_close(small(x.to(half)).float(), small(x.to(half).float()), 0.01)
+
+
 @pytest.mark.filterwarnings("ignore:torch.ao.quantization is deprecated", "ignore:torch.quantize_per_tensor")
 def test_int8_agrees_with_pytorchs_weights() -> None:
     """PyTorch also rounds the inputs, so its results have larger errors."""

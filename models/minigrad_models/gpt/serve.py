@@ -75,10 +75,10 @@ class Choice:
         before = len(self.text)
         self.text += "" if token == self.end else self.stream.step(self.tokenizer, token) or ""
         longest = max(map(len, self.question.stop), default=1)
-        places = [self.text.find(stop, max(0, before - longest + 1)) for stop in self.question.stop]
-        if found := [place for place in places if place >= 0]:
-            self.text = self.text[: min(found)]
-        if token == self.end or found:
+        places = (self.text.find(stop, max(0, before - longest + 1)) for stop in self.question.stop)
+        stops = [place for place in places if place >= 0]
+        self.text = self.text[: min(stops, default=None)]
+        if token == self.end or stops:
             self.reason, longest = "stop", 1
         self.send(len(self.text) - longest + 1)
 

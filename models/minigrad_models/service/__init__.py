@@ -1,1 +1,1 @@
-"""HTTP services on this machine: what they share, batches of requests, and OpenAI's API for BERT and GPT."""
+"""HTTP services on this machine: the server, batches of requests, and OpenAI's API."""
