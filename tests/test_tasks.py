@@ -69,7 +69,7 @@ def test_arguments_go_to_the_program(recorder: Recorder) -> None:
 def test_translator_commands_exist() -> None:
     from minigrad_models.translation import translation_command as cli
 
-    commands = {command.name for command in cli.COMMANDS} | {"data"}  # commands that the translator's messages name
+    commands = {command.name for command in cli.COMMANDS} | {"serve", "data"}  # of all systems, which messages name
     assert set(tasks.TRANSLATE_COMMANDS) == {*commands, "-h", "--help"}
 
 
