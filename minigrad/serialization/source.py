@@ -133,7 +133,7 @@ def forget(array: Any, *region: int) -> None:
     used again is read again."""
     while array is not None and not isinstance(array, mmap.mmap):
         array = array.obj if isinstance(array, memoryview) else getattr(array, "base", None)
-    if sys.platform != "win32" and hasattr(array, "madvise"):
+    if sys.platform != "win32" and array is not None and hasattr(array, "madvise"):
         array.madvise(mmap.MADV_DONTNEED, *region)
 
 
