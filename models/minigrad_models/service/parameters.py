@@ -51,8 +51,13 @@ def texts(content: Mapping[str, Any], name: str, most: int) -> list[str]:
     for i, row in enumerate(rows):
         if not row:
             raise Refused(400, f'"{name}" has an empty string, at index {i}.')
-        try:
-            row.encode("utf-8")
-        except UnicodeEncodeError:
-            raise Refused(400, f'"{name}" contains an incomplete character (a lone surrogate).') from None
+        check_characters(name, row)
     return rows
+
+
+def check_characters(name: str, text: str) -> None:
+    """Refuse a text that UTF-8 cannot encode."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refused(400, f'"{name}" contains an incomplete character (a lone surrogate).') from None

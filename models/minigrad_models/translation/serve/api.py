@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...service.parameters import check_characters
 from ...service.refused import Refused
 
 if TYPE_CHECKING:
@@ -139,10 +140,7 @@ def _text(request: dict[str, Any], name: str) -> str:
         raise Refused(400, f'"{name}" must be a string.')
     if len(text) > LONGEST_TEXT:
         raise Refused(422, f"The text has {len(text):,} characters; the limit is {LONGEST_TEXT:,}.")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise Refused(400, f'"{name}" contains an incomplete character (a lone surrogate).') from None
+    check_characters(name, text)
     return text
 
 
