@@ -12,6 +12,7 @@ from ..autograd.mode import at_end
 from ..autograd.origin import note_change
 from ..distributed import collectives, objects
 from ..distributed.group import the_group
+from ..functions.shaping import cat
 from ..tensor import Tensor
 from .optimizer import Group, Optimizer, Params
 
@@ -80,16 +81,23 @@ class ZeroRedundancyOptimizer(Optimizer):
             for p in gradients:
                 p._grad = None
             self.optim.step()
-        works = []
+        self._send()
+        return loss
+
+    def _send(self) -> None:
+        """Broadcast the new weights of each rank, as one array per dtype and device."""
+        shares: dict[Any, list[Tensor]] = {}
         for p, rank in self._owners.items():
             if p._grad is not None:
-                new = p.detach()
-                works.append(collectives.broadcast(new, group=self.process_group, async_op=True, group_src=rank))
+                shares.setdefault((rank, p.dtype, p.device), []).append(p.detach())
                 note_change(p._changes, "step", "ZeroRedundancyOptimizer.step()")
-        for work in works:
-            if work is not None:
-                work.wait()
-        return loss
+        flat = [cat([weight.reshape(-1) for weight in weights]) for weights in shares.values()]
+        for (rank, *_), whole in zip(shares, flat, strict=True):
+            collectives.broadcast(whole, group=self.process_group, group_src=rank)
+        for (rank, *_), weights, whole in zip(shares, shares.values(), flat, strict=True):
+            if rank != self.process_group.number:
+                for weight, part in zip(weights, whole.split([weight.numel() for weight in weights]), strict=True):
+                    weight.array[...] = part.array.reshape(weight.shape)
 
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Gather the state of all shares on rank ``to`` of the group, for ``state_dict()``. Call this on all ranks."""

@@ -14,7 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
-from minigrad import nn, optim
+from minigrad import distributed, nn, optim
+from minigrad.optim.zero_redundancy import ZeroRedundancyOptimizer
 
 from ..schema import content, reason, short
 from ..training import Settings as LoopSettings, schedules
@@ -225,9 +226,9 @@ class Updates:
         betas: tuple[float, float] = (0.9, 0.98),  # and eps: Vaswani et al. 2017, section 5.3
         eps: float = 1e-9,
         decay_vectors: bool = True,
-    ) -> optim.AdamW:
+    ) -> optim.Optimizer:
         """AdamW for all parameters, or Muon for the layers' matrices and AdamW for embeddings and vectors. Without
-        ``decay_vectors``, biases and the weights of norms have no weight decay."""
+        ``decay_vectors``, biases and the weights of norms have no weight decay. Several ranks share Muon's work."""
         options: dict[str, Any] = {"lr": self.learning_rate, "betas": betas, "eps": eps}
         options["weight_decay"] = self.weight_decay
         tables = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
@@ -240,7 +241,10 @@ class Updates:
             groups = [{"params": [p for p in rest if p.ndim >= 2]}, vectors]
         if self.optimizer == "adamw":
             return optim.AdamW(groups, **options)
-        return optim.MuonWithAdamW([{"params": muon, "muon": True}, *groups], **options)
+        groups = [{"params": muon, "muon": True}, *groups]
+        if distributed.is_initialized() and distributed.get_world_size() > 1:
+            return ZeroRedundancyOptimizer(groups, optim.MuonWithAdamW, **options)
+        return optim.MuonWithAdamW(groups, **options)
 
     def loop_settings(self, evaluated: bool, **more: Any) -> LoopSettings:
         """The settings of the training loop, with None for TOML's 0. ``more`` has settings that this class lacks."""
