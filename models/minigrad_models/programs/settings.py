@@ -287,6 +287,6 @@ class LanguageUpdates(Updates):
         """The rate as in ``Updates``, except that a cosine ends at ``final_rate``."""
         return super().rate(self.final_rate / self.learning_rate if self.learning_rate else 0.0)
 
-    def make_optimizer(self, model: nn.Module, *options: Any, **more: Any) -> optim.AdamW:
+    def make_optimizer(self, model: nn.Module, *options: Any, **more: Any) -> optim.Optimizer:
         """The optimiser as in ``Updates``, without weight decay for vectors."""
         return super().make_optimizer(model, (0.9, self.beta2), 1e-8, decay_vectors=False)
