@@ -12,7 +12,7 @@ import argparse
 import sys
 from collections.abc import Callable
 
-from . import decoding, generation, layers, overhead, pages, readme, sentences, serving, size, start, steps
+from . import decoding, hugging_face, layers, overhead, pages, readme, sentences, serving, size, start, steps
 from .machine import describe
 from .process import Differ, Failed
 from .program import parser, parts_of, show
@@ -25,7 +25,7 @@ PARTS: dict[str, Callable[[Options], Table]] = {
     "layers": lambda options: layers.table(options.rounds, options.seconds / 4),
     "overhead": lambda options: overhead.table(options.rounds, options.seconds / 20),
     "decoding": lambda options: decoding.table(options.rounds, options.seconds / 2),
-    "generation": lambda options: generation.table(options.rounds, options.seconds / 2),
+    "hugging_face": lambda options: hugging_face.table(options.rounds, options.seconds),
     "sentences": lambda options: sentences.table(options.rounds, options.seconds),
     "serving": lambda options: serving.table(options.rounds, 5 * options.seconds),
     "first": lambda options: start.kernels(options.rounds),

@@ -36,35 +36,28 @@ def _jobs(library: str, module: str, work: dict[str, Any]) -> Jobs:
 
 
 def compared(
-    module: str,
-    libraries: Iterable[str],
-    rounds: int,
-    seconds: float,
-    tolerance: float = 0.0,
-    random: Iterable[str] = (),
-    **work: Any,
+    module: str, libraries: Iterable[str], rounds: int, seconds: float, tolerance: float = 0.0, **work: Any
 ) -> dict[str, list[Answer]]:
     """The timings of a module's jobs by library. Raises Differ if the libraries' results differ.
 
     Args:
-        tolerance: the maximum absolute difference. random: jobs that draw random numbers, so only shapes must be equal.
+        tolerance: the maximum absolute difference.
     """
     what = ", ".join([module, *map(str, work.values())])
     progress(f"{what}: results")
     answers = {library: ask("benchmarks.compare:results", library, module=module, **work) for library in libraries}
-    agree(module, answers, tolerance, random)
+    agree(module, answers, tolerance)
     timed = partial(ask, "benchmarks.compare:times", module=module, seconds=seconds, **work)
     return alternate(answers, rounds, timed, what)
 
 
-def agree(what: str, answers: dict[str, Answer], tolerance: float = 0.0, random: Iterable[str] = ()) -> None:
+def agree(what: str, answers: dict[str, Answer], tolerance: float = 0.0) -> None:
     """Raise Differ if a library's results differ from those of the first library."""
     libraries = [library for library, answer in answers.items() if "missing" not in answer]
     for library in libraries[1:]:
         for job, result in answers[libraries[0]].items():
             ours, theirs = np.array(result), np.array(answers[library][job])
-            same = ours.shape == theirs.shape and (job in random or np.abs(ours - theirs).max() <= tolerance)
-            if not same:
+            if ours.shape != theirs.shape or not np.abs(ours - theirs).max() <= tolerance:
                 raise Differ(f"{what}, {job}: {libraries[0]} and {library} computed different results")
 
 

@@ -35,6 +35,7 @@ from minigrad_models.text import WordTokenizer  # noqa: E402
 from minigrad_models.text.tokenizer import BOS, EOS, PAD, UNKNOWN  # noqa: E402
 from minigrad_models.training import LoaderBatches, Settings, Trainer, cosine  # noqa: E402
 from minigrad_models.translation.transformer import Config, Transformer, pad  # noqa: E402
+from minigrad_models.viz.blocks import Matrix, show, times  # noqa: E402
 from minigrad_models.viz.embedding import Embedding  # noqa: E402
 from minigrad_models.viz.logit_lens import LogitLens  # noqa: E402
 from minigrad_models.viz.piano_roll import PianoRoll  # noqa: E402
@@ -375,14 +376,15 @@ def playback(_: Translator) -> bytes:
 
 
 def lecture(_: Translator) -> bytes:
-    """Self-attention by hand, with the pointer on a cell."""
-    from examples.lectures.__main__ import make
+    """Scores of self-attention, with the pointer on a cell."""
+    words = ("I", "like", "cats")
+    q = Matrix("Q", mg.tensor([[1.3, 0.8], [0.7, 3.5], [1.9, 0.1]]), words, (), 1)
+    k = Matrix("Kᵀ", mg.tensor([[0.6, 0.8, 2.5], [2.4, 1.7, 0.3]]), (), words, 1)
 
     def point(page: Any) -> None:
-        page.locator("section").nth(1).evaluate("node => node.scrollIntoView()")
         page.hover('[data-key="Q Kᵀ"] [data-cell="1 0"]')
 
-    return photograph(make("self-attention").page(), (860, 620), point)
+    return photograph(show(times(q, k, "Q Kᵀ")).page(), (760, 260), point)
 
 
 PICTURES: dict[str, Callable[[Translator], str | bytes]] = {

@@ -31,7 +31,7 @@ PLACES = [  # label, places, description; a file counts only in the first row th
     ("`compat/`", ["minigrad/compat"], "parts that only PyTorch programs need"),
     ("`minigrad/`", ["minigrad"], "the whole framework"),
     ("`models/`", ["models"], "translation, GPT, BERT, music, and shared parts"),
-    ("`examples/`", ["examples"], "lectures, digits, gradients, comparisons, notebooks"),
+    ("`examples/`", ["examples"], "digits, gradients, comparisons of architectures"),
 ]
 WHOLE = "`minigrad/`"
 

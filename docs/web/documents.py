@@ -1,7 +1,7 @@
 """Converts the repository's Markdown, written for GitHub, to Python-Markdown, with links that work in the site.
 
-The site keeps the repository's paths: docs/viz.md stays docs/viz.md. README.md is its first page, notebooks become
-pages, and other link targets (a file, a line, a folder) become pages below source/.
+The site keeps the repository's paths: docs/viz.md stays docs/viz.md. README.md is its first page, and other link
+targets (a file, a line, a folder) become pages below source/.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ ITEM = re.compile(r"( *)([-*+]|\d+\.)( +)(?=\S)")
 
 def documents() -> list[str]:
     """The paths of all documents in the repository that get a page each."""
-    notebooks = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
-    paths = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), *notebooks]
+    paths = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
     return [path.relative_to(ROOT).as_posix() for path in paths]
 
 
@@ -36,7 +35,7 @@ def page_of(path: str) -> str:
     if path == "README.md":
         return "index.md"
     if path in documents():
-        return path.removesuffix(".ipynb").removesuffix(".md") + ".md"
+        return path
     if path in pictures():
         return path
     return f"source/{path}/index.md" if (ROOT / path).is_dir() else f"source/{path}.md"

@@ -1,4 +1,4 @@
-"""Builds the site's pages with MkDocs: the documents, the reference, the lectures, and the linked source files.
+"""Builds the site's pages with MkDocs: the documents, the course, the reference, and the linked source files.
 
     python -m docs.web.pages FOLDER
 
@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from . import documents, notebooks, reference, sources
+from . import course, documents, reference, sources
 from .documents import ROOT
 
 HERE = Path(__file__).parent
@@ -48,7 +48,8 @@ def run_mkdocs(folder: Path, output: Path, menu: list[Any] | None = None) -> Non
     load: Any = import_module("mkdocs.config").load_config
     config = load(str(HERE / "mkdocs.yml"), docs_dir=str(folder), site_dir=str(output))
     how = config.nav.pop()
-    config.nav = menu or [*config.nav, {"Reference": reference.navigation()}, how]
+    start, *guides = config.nav
+    config.nav = menu or [start, {"Course": course.navigation()}, *guides, {"Reference": reference.navigation()}, how]
     import_module("mkdocs.commands.build").build(config)
     for left in ("sitemap.xml", "sitemap.xml.gz"):  # they need the site's address, which is unknown
         (output / left).unlink(missing_ok=True)
@@ -61,14 +62,14 @@ def prepare(folder: Path) -> None:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / path, folder / path)
     for path in documents.documents():
-        target = folder / documents.page_of(path)
-        text = notebooks.page(ROOT / path, target) if path.endswith(".ipynb") else _read(path)
-        text = f"---\nhide: [navigation]\n---\n\n{text}" if path == "README.md" else text
+        text = f"---\nhide: [navigation]\n---\n\n{_read(path)}" if path == "README.md" else _read(path)
         _write(folder, documents.page_of(path), text, path, linked)
-    filled = {"how_it_works": how_it_works(), "gallery": gallery(), "lectures": lectures(folder / "lectures")}
+    filled = {"how_it_works": how_it_works(), "gallery": gallery()}
     for file in sorted((HERE / "content").glob("*.md")):
         place = ARCHITECTURE if file.stem == "how_it_works" else file.name
         _write(folder, file.name, filled.get(file.stem) or _content(file.stem), place, linked)
+    for name, text in course.pages().items():
+        _write(folder, f"course/{name}", text, "docs/index.md", linked)
     _write(folder, "reference/index.md", reference.overview(), "docs/index.md", linked)
     for page in reference.modules():
         _write(folder, f"reference/{page}.md", reference.write(page), "docs/index.md", linked)
@@ -120,20 +121,6 @@ def gallery() -> str:
             picture: FIGURE.format(words=words, picture=f"docs/{picture}", page=path) for words, picture in images
         }
     return _content("gallery").format(figures="\n".join(figures.values()))
-
-
-def lectures(folder: Path) -> str:
-    """Compute the pages of the lectures' worked examples, write them into a folder, and return their list."""
-    cli: Any = import_module("examples.lectures.__main__")
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = []
-    for name, (_, about) in cli.LESSONS.items():
-        try:
-            (folder / f"{name}.html").write_text(cli.make(name).page().html(), encoding="utf-8")
-            rows.append(f"| [{name}](lectures/{name}.html) | {about} |")
-        except FileNotFoundError:  # it needs a trained model
-            rows.append(f"| {name} | {about} |")
-    return _content("lectures").format(rows="\n".join(rows))
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@ import argparse
 import sys
 
 from minigrad_models.programs.options import whole
+from minigrad_models.viz.blocks import Lesson
 
 from ..lesson import program
-from ..lesson.blocks import Lesson
 from .lesson import DEFAULT, PARTS, Sizes, lesson
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..lesson.blocks import Array
+from minigrad_models.viz.blocks import Array
 
 
 class Principal(NamedTuple):

@@ -8,10 +8,10 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import nn
+from minigrad_models.viz.blocks import Array, Block, Dense, Picture, Pictures, Plane, Section
 
 from ..digits.digits_data import SIDE, Digits, split
 from ..lesson import markdown
-from ..lesson.blocks import Array, Block, Dense, Picture, Pictures, Plane, Section
 from .baselines import Principal, agreement, principal, squared_error
 from .learning import PictureBatches, picture_loss, train
 from .network import Autoencoder

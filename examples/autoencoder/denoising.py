@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 import minigrad as mg
+from minigrad_models.viz.blocks import Array, Block, Chart, Choice, Number, Pictures, Section, Series
 
 from ..digits.digits_data import SIDE, Digits, split
 from ..lesson import markdown
-from ..lesson.blocks import Array, Block, Chart, Choice, Number, Pictures, Section, Series
 from .baselines import least_squares, principal, squared_error
 from .codes import SHOWN, flat, picture, some
 from .learning import PictureBatches, picture_loss, train

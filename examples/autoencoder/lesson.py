@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..lesson.blocks import Lesson, Section
+from minigrad_models.viz.blocks import Lesson, Section
+
 from . import codes, denoising, sentences
 
 

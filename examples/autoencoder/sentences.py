@@ -21,10 +21,10 @@ from minigrad_models.text.tokenizer import BOS, EOS, PAD, until_end
 from minigrad_models.translation import english_italian
 from minigrad_models.translation.encoder_decoder import pad
 from minigrad_models.translation.seq2seq import Config, Seq2Seq
+from minigrad_models.viz.blocks import Array, Block, Chart, Matrix, Section, Series, Steps, Text
 
 from ..english_italian.corpus import draw
 from ..lesson import markdown
-from ..lesson.blocks import Array, Block, Chart, Matrix, Section, Series, Steps, Text
 from .learning import train
 
 SENTENCES, HELD_OUT = 20_000, 4_000

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from examples.lesson import program
-from examples.lesson.blocks import Lesson
 from examples.variants import slug, train_all
 from minigrad_models.programs.options import whole
 from minigrad_models.translation import translation_data as data
 from minigrad_models.translation.translation_settings import Settings, preset
+from minigrad_models.viz.blocks import Lesson
 
 from .lesson import lesson
 from .measure import result

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from examples.lesson.blocks import Block, Chart, Checked, Lesson, Series, Steps, Text
 from examples.lesson.markdown import told
 from minigrad_models.text import Pairs
+from minigrad_models.viz.blocks import Block, Chart, Checked, Lesson, Series, Steps, Text
 
 from .measure import Result, groups, lengths
 from .sizes import KINDS

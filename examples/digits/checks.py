@@ -9,8 +9,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import Tensor, nn
+from minigrad_models.viz.blocks import Checked
 
-from ..lesson.blocks import Checked
 from ..lesson.markdown import Fields
 from .classifiers import FullyConnected, PatchTransformer, Recurrent
 from .digits_data import SIDE, Array

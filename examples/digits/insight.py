@@ -8,8 +8,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad import nn, viz
+from minigrad_models.viz.blocks import Picture, Pictures
 
-from ..lesson.blocks import Picture, Pictures
 from .classifiers import Convolutional, FullyConnected, PatchTransformer, Recurrent
 from .digits_data import CLASSES, SIDE, Array, Digits
 from .train_digits import read

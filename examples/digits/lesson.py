@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..lesson.blocks import Chart, Choice, Lesson, Picture, Pictures, Series, Steps, Text
+from minigrad_models.viz.blocks import Chart, Choice, Lesson, Picture, Pictures, Series, Steps, Text
+
 from ..lesson.markdown import told
 from . import insight, train_digits
 from .checks import claims

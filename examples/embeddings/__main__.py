@@ -10,9 +10,9 @@ from pathlib import Path
 
 from minigrad.viz.numbers import similar
 from minigrad_models.programs.options import whole
+from minigrad_models.viz.blocks import Lesson
 
 from ..lesson import program
-from ..lesson.blocks import Lesson
 from .lesson import learning, lesson, save_map
 from .text import from_file, shipped
 from .train_embeddings import Settings, train

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from minigrad_models.viz import embedding
+from minigrad_models.viz.blocks import Block, Chart, Checked, Lesson, Series, Steps, Text
 
-from ..lesson.blocks import Block, Chart, Checked, Lesson, Series, Steps, Text
 from ..lesson.markdown import Fields, told
 from .analogies import Relation, Score, relations, score
 from .text import Corpus, Language

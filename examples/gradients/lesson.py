@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..lesson.blocks import Block, Chart, Checked, Choice, Lesson, Series, Steps, number, scientific
+from minigrad_models.viz.blocks import Block, Chart, Checked, Choice, Lesson, Series, Steps, number, scientific
+
 from ..lesson.markdown import Fields, told
 from . import cliff, sequences
 from .measure import BIASES, DISTANCE, FACTORS, SIZES, Measured, Measurements, measure

@@ -30,7 +30,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, SupportsFloat
 
-from .blocks import Block, Chart, Checked, Lesson, Number, Section, Steps, Text
+from minigrad_models.viz.blocks import Block, Chart, Checked, Lesson, Number, Section, Steps, Text
 
 Fields = dict[str, Any]
 

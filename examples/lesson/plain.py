@@ -6,9 +6,8 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
+from minigrad_models.viz import blocks
 from minigrad_models.viz.texts import label
-
-from . import blocks
 
 WIDE = 100  # columns of text
 POSITIONS = 8  # of a positional encoding, and the number of dimensions

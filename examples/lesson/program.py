@@ -11,8 +11,8 @@ from pathlib import Path
 from minigrad.viz.page import written
 from minigrad_models.programs.command_line import Parser, run_program
 from minigrad_models.programs.options import whole
+from minigrad_models.viz.blocks import Lesson
 
-from .blocks import Lesson
 from .plain import plain
 
 Options = argparse.Namespace

@@ -4,14 +4,18 @@ from typing import Any
 
 import pytest
 
-from benchmarks import compare, decoding, generation
+from benchmarks import compare, decoding, hugging_face
 from benchmarks.process import Differ
 from tests.support.hugging_face import minilm, needs_transformers
 
-SIZE = generation.TINY
 DECODED = {"work": "tiny", "batch": 3, "tokens": 5}
-WRITTEN = {"sizes": list(SIZE), "batch": 3}
-RANDOM = [way for way, options in generation.WAYS.items() if options]
+TINY = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+GPT = {"n_embd": 32, "n_layer": 1, "n_head": 2, "n_positions": 32, "vocab_size": 1000}
+CASES = {
+    "encoder": hugging_face.Case("BertModel", TINY, (2, 5), 0.8),
+    "text": hugging_face.Case("GPT2LMHeadModel", GPT, (1, 4), 0.9, 6),
+    "training": hugging_face.Case("GPT2LMHeadModel", GPT, (2, 8), 1.0, training=True),
+}
 
 
 def test_the_cache_changes_nothing() -> None:
@@ -28,16 +32,13 @@ def test_pytorch_decodes_the_same() -> None:
     compare.agree("decoding", answers)
 
 
-def test_our_texts() -> None:
-    texts = compare.results("minigrad", "generation", **WRITTEN)
-    assert all([len(row) for row in rows] == [SIZE.tokens] * 3 for rows in texts.values())
-    assert len({token for row in texts["greedy"] for token in row}) > 3
-
-
 @needs_transformers
-def test_transformers_writes_the_same() -> None:
-    answers = {name: compare.results(name, "generation", **WRITTEN) for name in generation.LIBRARIES}
-    compare.agree("generation", answers, random=RANDOM)
+def test_models_of_transformers() -> None:
+    written = hugging_face.table(1, 0.01, CASES).written()
+    assert [row[0] for row in written if row[1] == "minigrad"] == list(CASES)
+    assert [row[4] for row in written if row[1] == "minigrad"] == ["0.80", "0.90", "1.00"]
+    assert all(row[3] == row[6] == row[8] == "1.00" for row in written if row[1] == "torch")
+    assert all(float(row[8]) < 1 for row in written if row[1] == "minigrad")  # peak memory
 
 
 @needs_transformers
@@ -51,7 +52,6 @@ def test_different_results_are_detected() -> None:
     first: dict[str, Any] = {"vectors": [[0.5, 0.25]]}
     compare.agree("sentences", {"minigrad": {"missing": "no weights"}, "torch": {"missing": "no weights"}})
     compare.agree("sentences", {"minigrad": first, "torch": {"vectors": [[0.5, 0.250001]]}}, 1e-5)
-    compare.agree("sentences", {"minigrad": first, "torch": {"vectors": [[0.0, 0.0]]}}, random=["vectors"])
     for other in ([[0.5, 0.2501]], [[0.5]], [[0.5, float("nan")]]):
         with pytest.raises(Differ, match="sentences, vectors: minigrad and torch"):
             compare.agree("sentences", {"minigrad": first, "torch": {"vectors": other}}, 1e-5)
@@ -62,21 +62,17 @@ def test_jobs_are_timed() -> None:
 
 
 def test_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    milliseconds = {"minigrad": 10.0, "without cache": 40.0, "torch": 20.0, "transformers": 20.0}
+    milliseconds = {"minigrad": 10.0, "without cache": 40.0, "torch": 20.0}
     missing: list[str] = []
 
     def answer(function: str, library: str, module: str, **work: Any) -> dict[str, Any]:
         if library in missing:
             return {"missing": "not installed"}
-        jobs = ("greedy",) if module == "decoding" else generation.WAYS
-        return dict.fromkeys(jobs, [[1]] if function.endswith("results") else milliseconds[library])
+        return {"greedy": [[1]] if function.endswith("results") else milliseconds[library]}
 
     monkeypatch.setattr(compare, "ask", answer)
     rows = decoding.table(rounds=1, seconds=1.0, work="tiny", tokens=10).written()
     assert rows[0] == ["greedy", "1", "1,000", "250", "500", "2.00", "1.5"]
     assert rows[1][:3] == ["greedy", "32", "32,000"]
-    rows = generation.table(1, 1.0, (SIZE,)).written()
-    assert rows[0] == ["greedy", "40", "1", "600", "300", "2.00", "1.5"]
-    assert [row[2:4] for row in rows] == [["1", "600"]] * 3 + [["8", "4,800"]] * 3
-    missing.append("transformers")
-    assert generation.table(1, 1.0, (SIZE,)).written()[0] == ["greedy", "40", "1", "600", "–", "–", "1.5"]
+    missing.append("torch")
+    assert decoding.table(1, 1.0, "tiny", 10).written()[0] == ["greedy", "1", "1,000", "250", "–", "–", "1.5"]

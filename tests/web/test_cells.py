@@ -18,7 +18,7 @@ RUN_ALL = """async () => {
 def pages_with_programs(site: Path) -> list[str]:
     """The paths of pages that have runnable blocks of Python."""
     pages = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
-    own = [page for page in pages if not page.startswith(("source/", "lectures/", "translator_page/"))]
+    own = [page for page in pages if not page.startswith(("source/", "course/", "translator_page/"))]
     return [page for page in own if "language-python" in (site / page).read_text(encoding="utf-8")]
 
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pytest
 
 import minigrad
-from docs.web import build, docstrings, documents, hooks, notebooks, pages, public, reference, sources
+from docs.web import build, docstrings, documents, hooks, pages, public, reference, sources
 from docs.web.documents import ROOT, relaid, relink
 from tests.support.documents import blocks
 
@@ -34,7 +34,6 @@ POLICY = (
         ("[a](../README.md)", "[a](../index.md)"),
         ("[a](../minigrad/ops/op.py#L131)", "[a](../source/minigrad/ops/op.py.md#L131)"),
         ("[a](../tests/compat/programs)", "[a](../source/tests/compat/programs/index.md)"),
-        ("[a](../examples/notebooks/1_first_steps.ipynb)", "[a](../examples/notebooks/1_first_steps.md)"),
         ("![a](gallery/graph.svg)", "![a](gallery/graph.svg)"),
         ("[a](nowhere.md)", "[a](nowhere.md)"),  # MkDocs reports it
         ("[a](https://arxiv.org/abs/1706.03762)", "[a](https://arxiv.org/abs/1706.03762)"),
@@ -70,14 +69,6 @@ def test_every_document_is_in_the_menu() -> None:
     menu = (ROOT / "docs" / "web" / "mkdocs.yml").read_text(encoding="utf-8")
     pages = [documents.page_of(path) for path in documents.documents()]
     assert [page for page in pages if f": {page}\n" not in menu] == []
-
-
-def test_a_notebook_has_its_cells_and_pictures(tmp_path: Path) -> None:
-    text = notebooks.page(ROOT / "examples" / "notebooks" / "1_first_steps.ipynb", tmp_path / "first.md")
-    assert text.startswith("# ")
-    assert "```python\nimport minigrad as mg" in text
-    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)
-    assert pictures and all((tmp_path / name).stat().st_size for name in pictures)
 
 
 def test_the_engine_is_shown_in_full() -> None:
@@ -213,16 +204,15 @@ def test_every_link_works(site: Path, read: dict[str, Page]) -> None:
 
 def test_every_python_block_can_get_a_button(site: Path) -> None:
     for path in documents.documents():
-        if path.endswith(".md"):
-            count = sum(block.language == "python" for block in blocks((ROOT / path).read_text(encoding="utf-8")))
-            html = (site / documents.page_of(path)).with_suffix(".html").read_text(encoding="utf-8")
-            assert html.count('<div class="language-python highlight">') == count, path
+        count = sum(block.language == "python" for block in blocks((ROOT / path).read_text(encoding="utf-8")))
+        html = (site / documents.page_of(path)).with_suffix(".html").read_text(encoding="utf-8")
+        assert html.count('<div class="language-python highlight">') == count, path
 
 
 def test_every_page_has_the_policy_and_the_script_of_cells(site: Path) -> None:
     for path in site.rglob("*.html"):
         name = path.relative_to(site)
-        if name.parts[0] not in ("lectures", "translator_page"):  # separate pages with their own policies
+        if name.parts[0] != "translator_page":  # a page with its own policy
             text = path.read_text(encoding="utf-8")
             assert f'content="{POLICY}"' in text, name
             assert re.search(r'<script type="module" src="[./]*/?scripts/cells.js">', text), name

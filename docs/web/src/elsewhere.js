@@ -2,11 +2,11 @@
 
 const PAGES = [
   ["docs/huggingface.html", "the package transformers"],
-  ["examples/notebooks/6_moving_a_pytorch_program.html", "processes"],
 ];
 const PROGRAMS = [
   [/graph\.(svg|pdf)"|third\.svg"|\.graphviz\(|make_dot\(|snapshots=/, "Graphviz"],
   [/\.(pdf|png)"|loss\.svg"/, "the package vl-convert-python"],
+  [/course\.check/, "the files of the chapters"],
   [/import suited/, "the package tokenizers"],
   [/preset\("toy"\)|Translator\.load|\btranslator\.|minimum_bayes_risk/, "the package sacrebleu"],
 ];

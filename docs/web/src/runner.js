@@ -137,9 +137,9 @@ export class Runner {
     });
   }
 
-  /** Run a program; resolves to {error}, which is null or {kind, text, line}. */
-  run(code, name = "program") {
-    return this.ask("run", { code, name });
+  /** Run a program; resolves to {error}, which is null or {kind, text, line}. With {check}, also to {wrong}. */
+  run(code, name = "program", more = {}) {
+    return this.ask("run", { ...more, code, name });
   }
 
   /** Change numbers of a graph on the page: {changed} or {failed}. */

@@ -3,9 +3,9 @@
 const lecture = {
   open(main, data) {
     main.append(
-      viz.el("div", { class: "bar" }, viz.el("h1", {}, data.title), viz.el("span", { class: "last" }, viz.theme.button())),
-      viz.el("p", { class: "about" }, data.about),
-      ...data.sections.map((section) => viz.el("section", {}, viz.el("h2", {}, section.title), section.blocks.map(lecture.block))));
+      data.title ? viz.el("div", { class: "bar" }, viz.el("h1", {}, data.title), viz.el("span", { class: "last" }, viz.theme.button())) : [],
+      data.about ? viz.el("p", { class: "about" }, data.about) : [],
+      ...data.sections.map((section) => viz.el("section", {}, section.title ? viz.el("h2", {}, section.title) : [], section.blocks.map(lecture.block))));
   },
 
   block(block) { return viz.el("div", { class: "block" }, lecture.kinds[block.kind](block)); },

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..programs.command_line import Command, Parser, act, parser_of, run_program
 from ..translation.translation_command import COMMANDS as TRANSLATE
-from . import data, script, serve, viz
+from . import course, data, script, serve, viz
 
 ABOUT = "A deep-learning framework in plain Python: models, pictures and a profiler."
 EXAMPLES = """
@@ -29,6 +29,7 @@ examples:
   minigrad music generate --output out.mid    music
   minigrad serve --model minilm               sentence embeddings over HTTP, with OpenAI's API
   minigrad data tinyshakespeare jsb           download published data sets
+  minigrad course                             a course in twelve notebooks, with exercises
   minigrad viz runs/toy                       training curves
   minigrad viz runs/toy "I like cats"         a translator's attention
   minigrad profile program.py                 where a program's time goes
@@ -48,6 +49,7 @@ COMMANDS = (
     Command("serve", "serve a page that translates, or OpenAI's API for BERT or GPT", serve.add, serve.run),
     *(Command(name, about, lambda p: None, lambda options: 0) for name, about in SYSTEMS.items()),  # see ``main``
     Command("data", "list published data sets, and download them", data.add, data.run),
+    Command("course", "write the course's chapters as notebooks", course.add, course.run),
     Command("viz", "draw training curves, a piano roll, or a translator's attention", viz.add, viz.run),
     Command("profile", "run a program, and show where its time goes", script.add_profile, script.profile),
     Command("compat", "run a PyTorch program on minigrad, which replaces torch", script.add_program, script.compat),

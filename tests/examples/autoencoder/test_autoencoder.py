@@ -13,9 +13,9 @@ from examples.autoencoder import __main__ as cli, codes, denoising, learning, se
 from examples.autoencoder.baselines import agreement, least_squares, principal, squared_error
 from examples.autoencoder.learning import PictureBatches
 from examples.autoencoder.sentences import ATTENTION, ONE, Copied, SentenceBatches
-from examples.lesson.blocks import Chart, Checked, Choice, Matrix, Pictures, Section, Text
 from minigrad_models.text.tokenizer import BOS, EOS
 from minigrad_models.training import Outcome
+from minigrad_models.viz.blocks import Chart, Checked, Choice, Matrix, Pictures, Section, Text
 
 READY = ".plane canvas[data-code]"
 

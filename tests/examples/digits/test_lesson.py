@@ -17,8 +17,8 @@ from examples.digits.classifiers import Convolutional, FullyConnected, PatchTran
 from examples.digits.lesson import lesson
 from examples.digits.results import Results
 from examples.digits.train_digits import ARCHITECTURES
-from examples.lesson.blocks import Chart, Choice, Pictures, Steps, Text
 from examples.lesson.plain import plain
+from minigrad_models.viz.blocks import Chart, Choice, Pictures, Steps, Text
 from tests.support.browser import contrast, texts
 
 READY = "#lecture section"

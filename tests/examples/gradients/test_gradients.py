@@ -16,8 +16,8 @@ from examples.gradients.lesson import lesson
 from examples.gradients.measure import Measured, Measurements, measure
 from examples.gradients.sequences import ALPHABET, SYMBOLS, TASKS, Adding, Copying, Task
 from examples.gradients.train_networks import NETWORKS, network
-from examples.lesson.blocks import Lesson, Steps
 from minigrad import Tensor, nn
+from minigrad_models.viz.blocks import Lesson, Steps
 from tests.support.browser import contrast, texts
 
 DISTANCE, READY = 200, "#lecture section"
