@@ -16,7 +16,7 @@ from . import chapter
 from .chapter import Exercise
 
 __all__ = ["check", "hint", "solution"]
-_shown: dict[str, int] = {}  # hints shown so far, by exercise
+_hints: dict[str, int] = {}  # hints shown so far, by exercise
 
 
 def find(name: str) -> Exercise:
@@ -47,8 +47,8 @@ def check(name: str, answer: dict[str, Any] | None = None) -> bool:
 def hint(name: str) -> None:
     """Print an exercise's next hint."""
     hints = find(name).hints
-    number = min(_shown.get(name, 0), len(hints) - 1)
-    _shown[name] = number + 1
+    number = min(_hints.get(name, 0), len(hints) - 1)
+    _hints[name] = number + 1
     print(f"Hint {number + 1} of {len(hints)}: {hints[number]}" if hints else "This exercise has no hints.")
 
 

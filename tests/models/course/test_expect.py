@@ -32,7 +32,7 @@ DIFFERENCES: list[tuple[Any, Any, str]] = [
     ("cat", 1.0, "y is a str, but numbers are expected"),
     ("cat", "dog", "y is 'cat', but 'dog' is expected"),
     ((A, -A), (A, A), "value 1 of y has the wrong sign"),
-    ((A, 2 * A.T), (2 * A.T, A), "y: the values are right, but in another order"),
+    ((A, 2 * A.T), (2 * A.T, A), "y: the values are right, but their order is not"),
     (A.reshape(2, 1, 3), A[None].reshape(1, 2, 3)[0].reshape(6), "join its axes"),
     (3.0, (A, A), "y is a float, but 2 values are expected"),
     ((A,), (A, A), "y has 1 values, but 2 are expected"),

@@ -46,7 +46,7 @@ def test_check_uses_the_callers_names(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_hints_come_one_at_a_time_and_the_last_stays(capsys: pytest.CaptureFixture[str]) -> None:
-    course._shown.clear()
+    course._hints.clear()
     hints = course.find("1.1").hints
     for number in [*range(len(hints)), len(hints) - 1]:
         course.hint("1.1")
