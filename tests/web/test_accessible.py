@@ -11,7 +11,15 @@ from docs.web.node import MODULES
 from .conftest import until
 
 Visit = Callable[..., Any]
-DOCUMENTS = ("index.html", "reference/minigrad.profiler.html", "gallery.html", "how_it_works.html", "translator.html")
+DOCUMENTS = (
+    "index.html",
+    "course/index.html",
+    "course/08_attention.html",
+    "reference/minigrad.profiler.html",
+    "gallery.html",
+    "how_it_works.html",
+    "translator.html",
+)
 PLAYGROUND = "playground.html"
 TRANSLATOR = "translator_page/index.html"
 WIDE, MIDDLE, NARROW = ({"width": width, "height": 800} for width in (1280, 820, 390))

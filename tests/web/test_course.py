@@ -83,8 +83,8 @@ def test_progress_is_kept_exported_and_imported(visit: Visit, tmp_path: Path) ->
     assert other.locator('[data-chapter="1"]').inner_text().startswith("1 of")
 
 
-def test_a_private_window_has_no_storage(visit: Visit) -> None:
+def test_storage_that_is_full(visit: Visit) -> None:
     page = visit("course/index.html")
-    page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied'); } })")
+    page.add_init_script("Storage.prototype.setItem = () => { throw new Error('full'); }")
     page.goto(page.url.replace("course/index.html", address_of(FIRST)))
     assert page.evaluate(CHECK, ["1.1", chapter.read(FIRST).exercises[0].solution]).startswith("Right.")

@@ -23,6 +23,9 @@ for (const code of document.querySelectorAll(".md-content .language-python code,
   block.after(why);
 }
 
+// A chapter of the course is there to be run, so its interpreter starts at once; errors are reported by the first run.
+if (document.getElementById("course-exercises")) runner.start().catch(() => {});
+
 const progress = document.getElementById("course-progress");
 if (progress) showProgress(progress);
 
