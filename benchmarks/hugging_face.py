@@ -41,7 +41,7 @@ BERT = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "i
 GPT = {"n_embd": 512, "n_layer": 8, "n_head": 8, "n_positions": 256}
 HEADS = {"num_attention_heads": 8, "num_key_value_heads": 2}
 LLAMA = {"hidden_size": 512, "num_hidden_layers": 8, "intermediate_size": 1408, **HEADS}
-T5 = {"d_model": 256, "d_kv": 64, "d_ff": 1024, "num_layers": 4, "num_heads": 4}
+T5 = {"decoder_start_token_id": 0, "d_model": 256, "d_kv": 64, "d_ff": 1024, "num_layers": 4, "num_heads": 4}
 VIT = {"hidden_size": 192, "num_hidden_layers": 12, "num_attention_heads": 3, "intermediate_size": 768}
 CASES = {
     "MiniLM-sized encoder, one sentence of 16": Case("BertModel", ENCODER, (1, 16), 0.85),

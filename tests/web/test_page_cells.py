@@ -312,3 +312,12 @@ def test_reset_forgets_names_graphs_and_settings(page: Page) -> None:
     mg.manual_seed(0)
     assert mg.rand(1).item() == sample
     assert page.run("display(1)") is None
+
+
+def test_an_exercise_is_checked(page: Page) -> None:
+    check = "same(f(2), 4, 'f(2)')"
+    assert page.ask("run", code="f = lambda x: x * x", name="exercise 1.1", check=check) == {"error": None, "wrong": ""}
+    answer = page.ask("run", code="f = lambda x: 3 * x", name="exercise 1.1", check=check)
+    assert answer == {"error": None, "wrong": "f(2) is 1.5 times what is expected"}
+    error = page.ask("run", code="f = lambda x: [][1]", name="exercise 1.1", check=check)["error"]
+    assert error["kind"] == "IndexError" and error["line"] == 1

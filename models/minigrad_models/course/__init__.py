@@ -14,6 +14,7 @@ from typing import Any
 
 from . import chapter
 from .chapter import Exercise
+from .expect import verdict
 
 __all__ = ["check", "hint", "solution"]
 _hints: dict[str, int] = {}  # hints shown so far, by exercise
@@ -21,12 +22,10 @@ _hints: dict[str, int] = {}  # hints shown so far, by exercise
 
 def find(name: str) -> Exercise:
     """An exercise by its name, such as "1.1". Raises ValueError for an unknown name."""
-    names = {}
-    for each in chapter.chapters():
-        names |= {exercise.name: exercise for exercise in each.exercises}
-    if name not in names:
-        raise ValueError(f"there is no exercise {name!r}; the exercises are {', '.join(names)}")
-    return names[name]
+    exercises = {each.name: each for part in chapter.chapters() for each in part.exercises}
+    if name not in exercises:
+        raise ValueError(f"there is no exercise {name!r}; the exercises are {', '.join(exercises)}")
+    return exercises[name]
 
 
 def check(name: str, answer: dict[str, Any] | None = None) -> bool:
@@ -38,7 +37,7 @@ def check(name: str, answer: dict[str, Any] | None = None) -> bool:
     Returns:
         whether the answer is right."""
     exercise = find(name)
-    wrong = chapter.verdict(exercise, sys._getframe(1).f_globals if answer is None else answer)
+    wrong = verdict(exercise.check, sys._getframe(1).f_globals if answer is None else answer)
     more = f'\nhint("{name}") prints a hint.' if exercise.hints else ""
     print(f"Not yet: {wrong}.{more}" if wrong else f"Exercise {name} is right.")
     return not wrong

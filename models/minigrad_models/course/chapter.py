@@ -16,16 +16,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-from . import expect
 
 FOLDER = Path(__file__).parent / "chapters"
 BLOCK = re.compile(r"^```python *(.*)\n((?:.*\n)*?)```\n?", re.MULTILINE)
 EXERCISE = re.compile(r"^### Exercise: (.*)\n", re.MULTILINE)
 HINTS = re.compile(r"\s*(?:- .*\n(?:  .*\n)*)*")
 KINDS = ("gap", "check", "solution", "wrong")
-Namespace = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -126,13 +122,3 @@ def _exercise(name: str, title: str, text: str) -> Exercise:
 def chapters() -> list[Chapter]:
     """All chapters, in order."""
     return [read(path) for path in paths()]
-
-
-def run(code: str, namespace: Namespace, name: str) -> None:
-    """Run code in a namespace."""
-    exec(compile(code, f"<{name}>", "exec", dont_inherit=True), namespace)
-
-
-def verdict(exercise: Exercise, namespace: Namespace) -> str:
-    """See ``expect.verdict``."""
-    return expect.verdict(exercise.check, namespace)
