@@ -1,9 +1,9 @@
 """Runs models of Hugging Face's transformers, unchanged, on minigrad and on PyTorch.
 
 A first process creates each model with random weights and saves its folder. Each measurement is a process that loads
-the folder: the time from its start to its first answer, the time of later answers, and its peak memory. On minigrad,
-the process never imports PyTorch. If ONNX Runtime is installed, it computes the encoder as well. All answers must
-agree.
+the folder: the time from the import of its library to its first answer, the time of later answers, and its peak memory.
+On minigrad, the process never imports PyTorch. If ONNX Runtime is installed, it computes the encoder as well. All
+answers must agree.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -76,7 +77,7 @@ def create(library: str, case: list[Any], folder: str) -> Answer:
             if weight.dim() > 1:  # large enough for tokens to differ
                 weight.normal_(std=0.05)
     model.save_pretrained(folder)
-    if kind.__name__ == "BertModel":
+    if kind.__name__ == "BertModel" and find_spec("onnxruntime"):
         export(torch, model, Path(folder, "model.onnx"))
     return {}
 
@@ -171,6 +172,6 @@ def table(rounds: int, seconds: float, cases: dict[str, Case] = CASES) -> Table:
         agree(name, {library: {"answer": first["answer"]} for library, first in firsts.items()}, TOLERANCE)
         theirs = {field: middle(answers["torch"], field) for field in ("time", "first", "memory")}
         for library in firsts:
-            (time, first, memory) = ((value := middle(answers[library], f), ratio(value, theirs[f])) for f in theirs)
-            result.add(name, library, *time, case.goal if library == "minigrad" else None, *first, *memory)
+            took, first, memory = ((value := middle(answers[library], f), ratio(value, theirs[f])) for f in theirs)
+            result.add(name, library, *took, case.goal if library == "minigrad" else None, *first, *memory)
     return result

@@ -20,7 +20,7 @@ function progress() {
 function store(value) {
   try {
     localStorage.setItem(STORE, JSON.stringify(value));
-  } catch {} // a private window: the progress lasts until the page is closed
+  } catch {} // a full disk, or storage is not allowed: the progress is not kept
 }
 
 export class Exercise extends Cell {
@@ -106,7 +106,9 @@ export class Exercise extends Cell {
   async reset() {
     const { answers, right } = progress();
     delete answers[this.exercise];
+    delete right[this.exercise];
     store({ answers, right });
+    this.mark();
     this.answer = this.original;
     this.verdict.textContent = "";
     await super.reset();
