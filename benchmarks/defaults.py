@@ -16,7 +16,7 @@ from .table import Table
 
 PROGRAMS = {"translation": "minigrad train", "gpt": "minigrad gpt train", "music": "minigrad music train"}
 PROGRAMS |= {task: f"minigrad bert {task}" for task in ("pretrain", "sst2", "mrpc", "conll", "squad")}
-LESSONS = "digits", "autoencoder", "embeddings", "gradients", "compare", "ablations"
+LESSONS = "digits", "autoencoder", "embeddings", "compare", "ablations"
 PROGRAMS |= {name: f"examples.{name}" for name in LESSONS}
 LIMIT = 120  # seconds
 

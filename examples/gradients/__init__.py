@@ -1,1 +1,0 @@
-"""Vanishing and exploding gradients: measurements by distance, the theory, and their cost in training."""
