@@ -14,7 +14,7 @@ class Sizes(NamedTuple):
     """The number of updates for each digit network and each sentence network."""
 
     updates: int = 2500
-    sentence_updates: int = 1000
+    sentence_updates: int = 500
 
 
 DEFAULT = Sizes()

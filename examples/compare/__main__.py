@@ -21,9 +21,11 @@ from .sizes import KINDS, sized
 PRESET = "toy"
 # As in the papers on attention, the recurrent networks have one layer on each side.
 OPTIONS = {"layers": 1, "dropout": 0.1, "position_encoding": "sinusoidal"}
-UPDATES = {"optimizer": "adamw", "learning_rate": 0.002, "weight_decay": 0.0, "batch_tokens": 2048}  # the same for all
+ADAM = {"optimizer": "adamw", "learning_rate": 0.002, "weight_decay": 0.0, "batch_tokens": 2048}  # the same for all
+MUON = {**ADAM, "optimizer": "muon", "learning_rate": 0.01, "batch_tokens": 1024}  # learns in fewer updates
 LAYERS = {"convolution": 4, "transformer": 2}
-QUICK, FULL = (("gru", "gru-attention", "transformer"), 500), (tuple(KINDS), 3000)  # models, and the updates of each
+QUICK = ("gru", "gru-attention", "transformer"), 200, MUON  # models, the updates of each, and how they learn
+FULL = tuple(KINDS), 3000, ADAM
 
 
 def parser() -> argparse.ArgumentParser:
@@ -51,12 +53,12 @@ def main(argv: list[str] | None = None) -> int:
 def compared(options: argparse.Namespace) -> Lesson:
     """Train the untrained models, and compare all models. Raises ValueError for an impossible size or a folder
     with other training runs, RuntimeError if training fails, and KeyboardInterrupt after Ctrl-C."""
-    models, updates = FULL if options.full else QUICK
+    models, updates, how = FULL if options.full else QUICK
     options.models, options.updates = options.models or models, options.updates or updates
     start = preset(PRESET).changed({"seed": options.seed})
     splits = data.read(start.data)
     vocabulary = len(data.tokenizers_for(splits["train"], start.data).target)
-    variants = {name: settings_of(name, start, options, vocabulary) for name in options.models}
+    variants = {name: settings_of(name, start, options, vocabulary, how) for name in options.models}
     status = train_all(variants, ["--preset", PRESET], options.folder, lambda: None)
     if status == 130:
         raise KeyboardInterrupt
@@ -66,13 +68,15 @@ def compared(options: argparse.Namespace) -> Lesson:
     return lesson({name: result(options.folder / slug(name), test) for name in variants}, test)
 
 
-def settings_of(name: str, start: Settings, options: argparse.Namespace, vocabulary: int) -> dict[str, Any]:
+def settings_of(
+    name: str, start: Settings, options: argparse.Namespace, vocabulary: int, how: dict[str, Any]
+) -> dict[str, Any]:
     """The settings of a model that differ from those of the preset."""
     shape = {**OPTIONS, "layers": LAYERS.get(name, OPTIONS["layers"])}
-    every = max(1, options.updates // 2)
-    lengths = {"steps": options.updates, "warm_up": min(200, options.updates // 5), "evaluate_every": every}
+    updates = options.updates
+    lengths = {"steps": updates, "warm_up": min(200, updates // 5), "evaluate_every": updates}
     sizes = sized(name, start.changed(shape), options.weights, vocabulary)
-    return {**shape, **UPDATES, **sizes, **lengths, "snapshot_every": options.updates, "seed": options.seed}
+    return {**shape, **how, **sizes, **lengths, "snapshot_every": updates, "seed": options.seed}
 
 
 if __name__ == "__main__":

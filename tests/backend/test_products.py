@@ -119,10 +119,21 @@ def test_few_rows_with_a_transposed_matrix(
     weight, bias = numbers((40, inner), np.float32), numbers((40,), np.float32, seed=2)
     wide = numbers((40, 2 * inner), np.float32)[:, :inner]
     for a in (numbers((rows, inner), np.float32, seed=1), numbers((inner, rows), np.float32, seed=1).T):
-        for b in (weight.T, wide.T, weight[::2].T, weight[::-1].T, np.repeat(weight[:1], 40, 0).T):
+        for b in (weight.T, weight.T.copy(), wide.T, weight[::2].T, weight[::-1].T, np.repeat(weight[:1], 40, 0).T):
             actual = products.matmul(a, b, bias[: b.shape[1]])
             assert actual.dtype == np.float32 and actual.flags.c_contiguous
             np.testing.assert_allclose(actual, np.array(a) @ np.array(b) + bias[: b.shape[1]], rtol=1e-4, atol=1e-4)
+
+
+def test_a_small_product_of_one_row_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decoding multiplies one row by matrices of any layout, which two threads read faster than one."""
+    shared: list[int] = []
+    compute = products._shared_rows
+    monkeypatch.setattr(products, "_shared_rows", lambda *args: [shared.append(len(args[0])), compute(*args)][1])
+    monkeypatch.setattr(products, "LARGE", 1_000)
+    for rows, b in ((1, numbers((5, 40), np.float32)), (1, numbers((40, 5), np.float32).T), (2, numbers((5, 40)))):
+        products.matmul(numbers((rows, 5), np.float32, seed=1), b.astype(np.float32))
+    assert shared == ([1, 1] if products._has_loops() else [])
 
 
 def test_few_rows_are_the_same_separately_and_in_a_batch() -> None:

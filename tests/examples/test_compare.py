@@ -100,7 +100,7 @@ def test_it_trains_new_models_and_compares(fake: Program, tmp_path: Path, capsys
 
 
 def test_the_default_is_quick(fake: Program, tmp_path: Path) -> None:
-    for more, (models, updates) in (([], cli.QUICK), (["--full"], cli.FULL)):
+    for more, (models, updates, _) in (([], cli.QUICK), (["--full"], cli.FULL)):
         fake.calls.clear()
         assert cli.main(["--folder", str(tmp_path / str(updates)), *more]) == 0
         assert [call[call.index("--model") + 1] for call in fake.calls] == list(models)
