@@ -66,7 +66,7 @@ export class Exercise extends Cell {
     if (answer?.error?.text.includes("ellipsis")) this.output.note("A gap, “...”, is still there.");
     if (answer && !answer.error) {
       this.verdict.className = `verdict ${this.done ? "right" : "not-yet"}`;
-      this.verdict.textContent = this.done ? "Right." : `Not yet: ${answer.wrong}.`;
+      this.verdict.textContent = this.done ? "Right." : `Not yet: ${answer.wrong}${answer.wrong.endsWith("?") ? "" : "."}`;
     }
     if (this.done) {
       const { answers, right } = progress();
@@ -91,7 +91,8 @@ export class Exercise extends Cell {
 
   hint() {
     if (this.hinted < this.hints.length) {
-      this.help.append(element("p", {}, `Hint ${this.hinted + 1} of ${this.hints.length}: ${this.hints[this.hinted]}`));
+      const parts = this.hints[this.hinted].split("`").map((part, i) => (i % 2 ? element("code", {}, part) : part));
+      this.help.append(element("p", {}, `Hint ${this.hinted + 1} of ${this.hints.length}: `, ...parts));
       this.hinted += 1;
     }
     this.hintButton.disabled = this.hinted === this.hints.length;

@@ -39,7 +39,7 @@ def check(name: str, answer: dict[str, Any] | None = None) -> bool:
     exercise = find(name)
     wrong = verdict(exercise.check, sys._getframe(1).f_globals if answer is None else answer)
     more = f'\nhint("{name}") prints a hint.' if exercise.hints else ""
-    print(f"Not yet: {wrong}.{more}" if wrong else f"Exercise {name} is right.")
+    print(f"Not yet: {wrong}{'' if wrong[-1] == '?' else '.'}{more}" if wrong else f"Exercise {name} is right.")
     return not wrong
 
 
