@@ -13,7 +13,7 @@ title: Course
 
 # A course: from one number to a transformer that translates
 
-Twelve chapters, one path. You need Python and school calculus. Each chapter takes less than an hour. Its exercises
+Twelve chapters, one path. You need Python and school calculus. Each chapter takes about an hour. Its exercises
 check your answers, name the likely mistake, give hints, and show a solution. Everything runs in your browser, and your
 answers stay there. A chapter loads Python when it opens, once 13 MB for all chapters.
 
